@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gRPC over unix sockets on a GLib main loop. rpc.c is the only file of the core
+ * that knows the gRPC library: one completion queue and one thread move its events
+ * into the main context that was the thread's default at rpc_new; every callback
+ * here runs there, and every function is called from there.
+ *
+ * Messages are opaque bytes. A GBytes that is sent is shared, never copied and
+ * never changed, so one packed list can go to many streams.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* The status codes of gRPC that we use; the numbers are gRPC's. */
+enum rpc_status {
+	RPC_OK = 0,
+	RPC_CANCELLED = 1,
+	RPC_UNKNOWN = 2,
+	RPC_INVALID_ARGUMENT = 3,
+	RPC_DEADLINE_EXCEEDED = 4,
+	RPC_NOT_FOUND = 5,
+	RPC_RESOURCE_EXHAUSTED = 8,
+	RPC_FAILED_PRECONDITION = 9,
+	RPC_UNIMPLEMENTED = 12,
+	RPC_INTERNAL = 13,
+	RPC_UNAVAILABLE = 14,
+};
+
+typedef struct rpc Rpc;
+
+/* One for the process. Library messages go to log_debug. */
+Rpc *rpc_new(void);
+/* After every server and request is gone; joins the thread. */
+void rpc_free(Rpc *rpc);
+
+/* --- server --- */
+
+typedef struct rpc_server RpcServer;
+typedef struct rpc_call RpcCall;
+
+/* Handles one call. 'request' is the message (never NULL; empty if the client sent
+ * an empty one). The handler owns the call until it has answered with rpc_reply or
+ * rpc_fail, or has opened a stream; it may do so later. */
+typedef void (*rpc_handler_fn)(RpcCall *call, GBytes *request, gpointer data);
+
+struct rpc_method {
+	const char *path; /* "/v1beta1.DevicePlugin/Allocate" */
+	rpc_handler_fn handle;
+	gsize max_request; /* bytes; a larger request is refused with RESOURCE_EXHAUSTED */
+	guint armed; /* calls accepted at once without queueing, at least 1 */
+};
+
+/* Unknown methods are answered UNIMPLEMENTED. Any :authority is accepted, keepalive
+ * pings are tolerated. The array and its strings must outlive the server. */
+RpcServer *rpc_server_new(Rpc *rpc, const struct rpc_method *methods, gsize n_methods,
+			  gpointer data);
+/* Serves a connected stream socket; takes the descriptor over. */
+void rpc_server_adopt(RpcServer *server, int fd);
+/* No new call; calls that are open are left to end, after 'grace_ms' they are
+ * cancelled. 'done' (may be NULL) is called once everything has ended; the server
+ * frees itself after it. */
+void rpc_server_stop(RpcServer *server, guint grace_ms, void (*done)(gpointer data), gpointer data);
+
+/* Unary answers; each ends the call. */
+void rpc_reply(RpcCall *call, GBytes *message);
+void rpc_fail(RpcCall *call, enum rpc_status status, const char *message);
+
+/* Server streaming. 'closed' is called exactly once, when the client is gone or the
+ * stream has ended; the call must not be used after it. 'sent' follows each
+ * rpc_stream_send that went out; only one send may be under way. */
+struct rpc_stream_events {
+	void (*closed)(RpcCall *call, gpointer data);
+	void (*sent)(RpcCall *call, gpointer data);
+};
+void rpc_stream_open(RpcCall *call, const struct rpc_stream_events *events, gpointer data);
+void rpc_stream_send(RpcCall *call, GBytes *message);
+/* Ends the stream with a status; 'closed' still follows. */
+void rpc_stream_end(RpcCall *call, enum rpc_status status, const char *message);
+
+/* --- client --- */
+
+typedef struct rpc_request RpcRequest;
+
+/* Called once. 'reply' is NULL unless status is RPC_OK. The request is freed by
+ * the caller of this callback afterwards: do not use it any more. */
+typedef void (*rpc_done_fn)(enum rpc_status status, const char *message, GBytes *reply,
+			    gpointer data);
+
+/* Each request uses a connection of its own to the unix socket at 'path', closed when
+ * the answer is there. deadline_ms 0 = none. */
+RpcRequest *rpc_request(Rpc *rpc, const char *path, const char *method, GBytes *message,
+			guint deadline_ms, rpc_done_fn done, gpointer data);
+/* 'done' is not called any more. */
+void rpc_request_cancel(RpcRequest *request);

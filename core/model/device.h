@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An HCA as the core knows it: an immutable, reference-counted copy of what a
+ * backend reported. Pure: touches nothing but memory, any thread.
+ *
+ * The copy keeps the layout of the public contract, at the size that this core
+ * knows (what an older backend did not fill is zero), so that it can be handed
+ * back to the backend's match and health as it is.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "rdmadp/backend.h"
+
+typedef struct device Device;
+
+/* Deep copy after validation: id and identity present, printable ASCII without
+ * white space, at most 63 bytes for id; node names and sysfs directories relative,
+ * without '..'; all text valid UTF-8 without control characters; list lengths sane.
+ * Error: G_IO_ERROR_INVALID_DATA-like text that names the member and its value. */
+Device *device_copy(const struct rdmadp_device *reported, GError **error);
+Device *device_ref(Device *device);
+void device_unref(Device *device);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Device, device_unref)
+
+/* The contract's view; owned by the device. */
+const struct rdmadp_device *device_abi(const Device *device);
+const char *device_id(const Device *device);
+const char *device_identity(const Device *device);
+
+/* First value of an attribute, or NULL. */
+const char *device_attribute(const Device *device, const char *key);
+
+/* TRUE if both report exactly the same (order of lists included). */
+gboolean device_equal(const Device *a, const Device *b);
+
+/* Orders by id: by bytes, which is bus order for zero-padded addresses. */
+int device_compare(const Device *a, const Device *b);
+
+#define DEVICE_ERROR (device_error_quark())
+GQuark device_error_quark(void);

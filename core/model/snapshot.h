@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one resource offers at one moment: the list for the kubelet and all that an
+ * Allocate needs. Immutable and reference-counted; any thread. Built by resource.c,
+ * read by the kubelet side.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* One device of the kubelet's list: in shared mode a slot. */
+struct slot {
+	char *id; /* "rdma/hca_shared_devices_a-0"; unique over all resources */
+	gboolean healthy;
+	int numa_node; /* -1 = say nothing about topology */
+};
+
+/* A character device that a container gets. */
+struct char_file {
+	char *host_path; /* "/dev/infiniband/uverbs0": same path in the container */
+	char *dev_name; /* below the device root: "infiniband/uverbs0" */
+	char *rdma_device; /* NULL for rdma_cm and vendors' nodes */
+	char *sysfs_dir; /* below the sysfs root, for the check at Allocate; or NULL */
+	guint dev_major, dev_minor;
+};
+
+typedef struct snapshot Snapshot;
+
+struct snapshot {
+	gatomicrefcount refs;
+	char *resource; /* "rdma/hca_shared_devices_a" */
+	GPtrArray *slots; /* struct slot *, in stable order */
+	GHashTable *slot_index; /* id -> struct slot *, borrowed keys and values */
+	GPtrArray *files; /* struct char_file *, sorted by host_path, each once */
+	GPtrArray *notes; /* char *: what is left out, for a warning at Allocate */
+};
+
+Snapshot *snapshot_new(const char *resource);
+Snapshot *snapshot_ref(Snapshot *snapshot);
+void snapshot_unref(Snapshot *snapshot);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Snapshot, snapshot_unref)
+
+/* Takes id over. */
+void snapshot_add_slot(Snapshot *snapshot, char *id, gboolean healthy, int numa_node);
+/* TRUE if the kubelet would see the same list (ids, order, health, topology). */
+gboolean snapshot_same_list(const Snapshot *a, const Snapshot *b);
+gsize snapshot_n_healthy(const Snapshot *snapshot);
