@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log: one line a message on stderr, as text ("warning: …"), as text with
+ * The log: one line a message on stderr, as text with time and level, as text with
  * journald's <N> prefixes, or as JSON lines. Any thread. Only code that decides
  * about an error logs it; everything else returns it.
  */

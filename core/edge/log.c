@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "edge/json_writer.h"
+
+/* The lock keeps lines that are longer than a pipe's atomic write in one piece,
+ * and the node's name alive. The level is read on its own, for log_enabled. */
+static GMutex lock;
+static int threshold = LOG_LEVEL_INFO;
+static enum log_format line_format = LOG_FORMAT_TEXT;
+static char *node_name;
+
+static const char *level_name(enum log_level level)
+{
+	switch (level) {
+	case LOG_LEVEL_ERROR:
+		return "error";
+	case LOG_LEVEL_WARNING:
+		return "warning";
+	case LOG_LEVEL_INFO:
+		return "info";
+	case LOG_LEVEL_DEBUG:
+		break;
+	}
+	return "debug";
+}
+
+/* systemd names the device and inode of the journal's stream, so that a program
+ * whose stderr was redirected can tell. */
+static gboolean stderr_is_journal(void)
+{
+	const char *stream = g_getenv("JOURNAL_STREAM");
+	struct stat st;
+	if (stream == NULL || fstat(STDERR_FILENO, &st) < 0)
+		return FALSE;
+	g_autofree char *ours =
+		g_strdup_printf("%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return g_str_equal(stream, ours);
+}
+
+void log_setup(enum log_level level, enum log_format format, const char *node)
+{
+	if (format == LOG_FORMAT_AUTO)
+		format = stderr_is_journal() ? LOG_FORMAT_JOURNAL : LOG_FORMAT_TEXT;
+	g_mutex_lock(&lock);
+	g_atomic_int_set(&threshold, (int)level);
+	line_format = format;
+	g_free(node_name);
+	node_name = g_strdup(node);
+	g_mutex_unlock(&lock);
+}
+
+gboolean log_enabled(enum log_level level)
+{
+	return (int)level <= g_atomic_int_get(&threshold);
+}
+
+static char *timestamp(void)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+	g_autofree char *seconds = g_date_time_format(now, "%Y-%m-%dT%H:%M:%S");
+	return g_strdup_printf("%s.%03dZ", seconds, g_date_time_get_microsecond(now) / 1000);
+}
+
+static void append_escaped_char(GString *line, gunichar c)
+{
+	if (c == '\n')
+		g_string_append(line, "\\n");
+	else if (c == '\t')
+		g_string_append(line, "\\t");
+	else if (c == '\r')
+		g_string_append(line, "\\r");
+	else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+		g_string_append_printf(line, "\\x%02x", c);
+	else
+		g_string_append_unichar(line, c);
+}
+
+/* What comes from devices, files and peers must not be able to forge a line or to
+ * talk to the terminal. */
+static void append_escaped(GString *line, const char *text)
+{
+	for (const char *at = text; *at != '\0';) {
+		gunichar c = g_utf8_get_char_validated(at, -1);
+		if (c == (gunichar)-1 || c == (gunichar)-2) {
+			g_string_append_printf(line, "\\x%02x", (guchar)*at);
+			at++;
+			continue;
+		}
+		append_escaped_char(line, c);
+		at = g_utf8_next_char(at);
+	}
+}
+
+static void format_text(GString *line, enum log_level level, const char *area, const char *message)
+{
+	if (line_format == LOG_FORMAT_JOURNAL) {
+		g_string_append_printf(line, "<%d>", (int)level);
+	} else {
+		g_autofree char *now = timestamp();
+		g_string_append_printf(line, "%s %s: ", now, level_name(level));
+	}
+	append_escaped(line, area);
+	g_string_append(line, ": ");
+	append_escaped(line, message);
+}
+
+static void format_json(GString *line, enum log_level level, const char *area, const char *message)
+{
+	g_autofree char *now = timestamp();
+	g_autoptr(JsonWriter) writer = json_writer_new(FALSE);
+	json_begin_object(writer, NULL);
+	json_add_string(writer, "timestamp", now);
+	json_add_string(writer, "level", level_name(level));
+	json_add_string(writer, "area", area);
+	json_add_string(writer, "message", message);
+	if (node_name != NULL)
+		json_add_string(writer, "node", node_name);
+	json_end_object(writer);
+	g_string_append(line, json_writer_text(writer));
+}
+
+/* One write(2) a line unless the kernel takes less. A log that cannot be written is
+ * not a reason to stop. */
+static void write_line(const GString *line)
+{
+	gsize done = 0;
+	while (done < line->len) {
+		ssize_t n = write(STDERR_FILENO, line->str + done, line->len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		done += (gsize)n;
+	}
+}
+
+static void emit(enum log_level level, const char *area, const char *message)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	g_mutex_lock(&lock);
+	if (line_format == LOG_FORMAT_JSON)
+		format_json(line, level, area, message);
+	else
+		format_text(line, level, area, message);
+	g_string_append_c(line, '\n');
+	write_line(line);
+	g_mutex_unlock(&lock);
+}
+
+void log_message(enum log_level level, const char *area, const char *format, ...)
+{
+	if (!log_enabled(level))
+		return;
+	int saved = errno;
+	va_list args;
+	va_start(args, format);
+	g_autofree char *message = g_strdup_vprintf(format, args);
+	va_end(args);
+	emit(level, area, message);
+	errno = saved;
+}
