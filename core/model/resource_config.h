@@ -81,7 +81,8 @@ struct resource_config {
 	struct health_overrides health;
 };
 
-/* All fields zero or default, one reference. */
+/* One reference; strings and lists NULL, 'selectors' empty, the rest as if the file
+ * had not given the key. */
 ResourceConfig *resource_config_new(void);
 ResourceConfig *resource_config_ref(ResourceConfig *config);
 void resource_config_unref(ResourceConfig *config);
