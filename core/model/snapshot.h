@@ -28,6 +28,8 @@ struct char_file {
 	guint dev_major, dev_minor;
 };
 
+void char_file_free(struct char_file *file);
+
 typedef struct snapshot Snapshot;
 
 struct snapshot {
@@ -46,6 +48,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Snapshot, snapshot_unref)
 
 /* Takes id over. */
 void snapshot_add_slot(Snapshot *snapshot, char *id, gboolean healthy, int numa_node);
+/* Takes file over; keeps the order by host_path, the first of two with the same. */
+void snapshot_add_file(Snapshot *snapshot, struct char_file *file);
 /* TRUE if the kubelet would see the same list (ids, order, health, topology). */
 gboolean snapshot_same_list(const Snapshot *a, const Snapshot *b);
 gsize snapshot_n_healthy(const Snapshot *snapshot);
