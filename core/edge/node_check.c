@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/node_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* An attribute that holds a name or "MAJ:MIN" fits easily. */
+#define ATTRIBUTE_SIZE 128
+
+struct node_check {
+	int sysfs_fd; /* -1: there is no sysfs root */
+	int dev_fd; /* -1: no device root is visible */
+	char *dev_root;
+};
+
+NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root)
+{
+	NodeCheck *check = g_new0(NodeCheck, 1);
+
+	check->sysfs_fd = open(sysfs_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	check->dev_fd = open(dev_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	check->dev_root = g_strdup(dev_root);
+	return check;
+}
+
+void node_check_free(NodeCheck *check)
+{
+	if (check == NULL)
+		return;
+	if (check->sysfs_fd >= 0)
+		close(check->sysfs_fd);
+	if (check->dev_fd >= 0)
+		close(check->dev_fd);
+	g_free(check->dev_root);
+	g_free(check);
+}
+
+/* Reads <dir>/<name> without the final newline; FALSE with errno set. A FIFO or a
+ * device in its place is not waited for. */
+static gboolean attribute_read(int root_fd, const char *dir, const char *name,
+			       char ret_text[ATTRIBUTE_SIZE])
+{
+	char path[PATH_MAX];
+	ssize_t length;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return FALSE;
+	}
+	fd = openat(root_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return FALSE;
+	length = read(fd, ret_text, ATTRIBUTE_SIZE - 1);
+	close(fd);
+	if (length <= 0) {
+		errno = length == 0 ? ENODATA : errno;
+		return FALSE;
+	}
+	if (ret_text[length - 1] == '\n')
+		length--;
+	ret_text[length] = '\0';
+	return TRUE;
+}
+
+static gboolean file_belongs(const NodeCheck *check, const char *dir, const char *rdma_device)
+{
+	char ibdev[ATTRIBUTE_SIZE];
+
+	return rdma_device == NULL || (attribute_read(check->sysfs_fd, dir, "ibdev", ibdev) &&
+				       strcmp(ibdev, rdma_device) == 0);
+}
+
+static gboolean number_read(const NodeCheck *check, const char *dir, guint *ret_major,
+			    guint *ret_minor)
+{
+	char text[ATTRIBUTE_SIZE];
+
+	return attribute_read(check->sysfs_fd, dir, "dev", text) &&
+	       sscanf(text, "%u:%u", ret_major, ret_minor) == 2;
+}
+
+/* "uverbs12" and "uverbs3" are of one kind: equal but for the digits at the end. */
+static gboolean same_kind(const char *a, const char *b)
+{
+	gsize a_length = strcspn(a, "0123456789");
+	gsize b_length = strcspn(b, "0123456789");
+
+	return a_length == b_length && strncmp(a, b, a_length) == 0;
+}
+
+/* The entry beside 'dir' that now belongs to the file's RDMA device. Only uverbs is
+ * one per RDMA device; umad and issm are one per port and wait for the next scan. */
+static char *sibling_find(const NodeCheck *check, const struct char_file *file)
+{
+	g_autofree char *parent = g_path_get_dirname(file->sysfs_dir);
+	g_autofree char *base = g_path_get_basename(file->sysfs_dir);
+	int fd = openat(check->sysfs_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *found = NULL;
+	struct dirent *entry;
+	DIR *stream;
+
+	if (fd < 0 || !g_str_has_prefix(base, "uverbs")) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	stream = fdopendir(fd);
+	while (found == NULL && (entry = readdir(stream)) != NULL) {
+		g_autofree char *dir = g_build_filename(parent, entry->d_name, NULL);
+
+		if (same_kind(base, entry->d_name) && file_belongs(check, dir, file->rdma_device))
+			found = g_steal_pointer(&dir);
+	}
+	closedir(stream);
+	return found;
+}
+
+static gboolean dev_node_matches(const NodeCheck *check, const char *dev_name, guint dev_major,
+				 guint dev_minor, GError **error)
+{
+	struct stat status;
+
+	if (check->dev_fd < 0)
+		return TRUE;
+	if (fstatat(check->dev_fd, dev_name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+			    "'/dev/%s' cannot be used: %s", dev_name, g_strerror(errno));
+		return FALSE;
+	}
+	if (S_ISCHR(status.st_mode) && major(status.st_rdev) == dev_major &&
+	    minor(status.st_rdev) == dev_minor)
+		return TRUE;
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NXIO,
+		    "'/dev/%s' is not the character device %u:%u that the kernel names", dev_name,
+		    dev_major, dev_minor);
+	return FALSE;
+}
+
+static char *resolve_changed(NodeCheck *check, const struct char_file *file, GError **error)
+{
+	g_autofree char *dir = sibling_find(check, file);
+	g_autofree char *base = NULL;
+	g_autofree char *dev_dir = NULL;
+	g_autofree char *dev_name = NULL;
+	guint dev_major;
+	guint dev_minor;
+
+	if (dir == NULL || !number_read(check, dir, &dev_major, &dev_minor)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NODEV,
+			    "'%s' no longer belongs to the RDMA device '%s'", file->host_path,
+			    file->rdma_device);
+		return NULL;
+	}
+	base = g_path_get_basename(dir);
+	dev_dir = g_path_get_dirname(file->dev_name);
+	dev_name = g_build_filename(dev_dir, base, NULL);
+	if (!dev_node_matches(check, dev_name, dev_major, dev_minor, error))
+		return NULL;
+	return g_build_filename("/dev", dev_name, NULL);
+}
+
+char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError **error)
+{
+	guint dev_major = file->dev_major;
+	guint dev_minor = file->dev_minor;
+
+	if (file->sysfs_dir != NULL && check->sysfs_fd >= 0) {
+		if (!file_belongs(check, file->sysfs_dir, file->rdma_device))
+			return resolve_changed(check, file, error);
+		if (!number_read(check, file->sysfs_dir, &dev_major, &dev_minor)) {
+			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NODEV,
+				    "'%s' has no number in sysfs any more", file->host_path);
+			return NULL;
+		}
+	}
+	if (!dev_node_matches(check, file->dev_name, dev_major, dev_minor, error))
+		return NULL;
+	return g_strdup(file->host_path);
+}
+
+/* Appends the character devices that one pattern matches; FALSE if there is none. */
+static gboolean expand_one(NodeCheck *check, const char *pattern, GPtrArray *paths)
+{
+	const char *below = pattern + strlen("/dev");
+	g_autofree char *rooted = g_strconcat(check->dev_root, below, NULL);
+	guint before = paths->len;
+	glob_t matches;
+
+	if (glob(rooted, 0, NULL, &matches) == 0) {
+		for (gsize i = 0; i < matches.gl_pathc; i++) {
+			struct stat status;
+
+			if (lstat(matches.gl_pathv[i], &status) == 0 && S_ISCHR(status.st_mode))
+				g_ptr_array_add(paths, g_strconcat("/dev",
+								   matches.gl_pathv[i] +
+									   strlen(check->dev_root),
+								   NULL));
+		}
+		globfree(&matches);
+	}
+	return paths->len > before;
+}
+
+static int path_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+GStrv node_check_expand(NodeCheck *check, const char *const *patterns, GError **error)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+
+	for (gsize i = 0; patterns[i] != NULL; i++) {
+		if (expand_one(check, patterns[i], paths))
+			continue;
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "extraDevices: '%s' matches no character device below '%s'",
+			    patterns[i], check->dev_root);
+		return NULL;
+	}
+	g_ptr_array_sort(paths, path_compare);
+	g_ptr_array_add(paths, NULL);
+	return (GStrv)g_ptr_array_free(g_steal_pointer(&paths), FALSE);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last look at a character device before a container gets it. Drivers come and
+ * go: between the scan and the Allocate uverbs2 may have become another HCA's. Reads
+ * two short attributes that the kernel answers from memory; never asks hardware.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "model/snapshot.h"
+
+typedef struct node_check NodeCheck;
+
+/* Holds the two roots open, so that a check resolves short paths only. A root that
+ * cannot be opened makes the checks that need it pass: without a visible /dev there
+ * is nothing to compare. */
+NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root);
+void node_check_free(NodeCheck *check);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(NodeCheck, node_check_free)
+
+/* The host path to hand out for 'file': normally its own; another one if its RDMA
+ * device has meanwhile got another node of the same kind. NULL and an error if
+ * there is none, or if the node under the device root is no character device with
+ * the right number. */
+char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError **error);
+
+/* Character devices below the device root that the patterns (absolute paths below
+ * /dev, globs allowed) name: host paths, sorted. Anything else that a pattern
+ * matches is passed over. NULL and an error if a pattern matches no character
+ * device. */
+GStrv node_check_expand(NodeCheck *check, const char *const *patterns, GError **error);
