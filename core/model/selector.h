@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Judges a device by a resource's selectors: OR inside a list, AND between lists,
- * an absent list does not restrict, 'exclude' removes, several objects are a union.
- * Pure; what only the backend can judge is asked through a callback.
+ * an absent list does not restrict, several objects are a union. 'exclude' is judged
+ * like a selector (AND between its lists) and removes what it takes; without a list
+ * it removes nothing.
+ *
+ * Pure; what only the backend can judge is asked through a callback: vendors,
+ * deviceIDs, drivers and attributes, with the keys "vendor", "device", "driver" and
+ * the attribute's own. A driver is also taken by the contract's members (bus driver,
+ * RDMA driver). pfNames and rootDevices read the attributes "pf_name" and "vf_index"
+ * (or "sfnum") and the parent's id.
  */
 #pragma once
 
@@ -17,7 +24,7 @@ typedef int (*selector_match_fn)(const Device *device, const char *key, const ch
 struct refusal {
 	char *key; /* "deviceIDs", "exclude.ifNames", "attributes.type" */
 	char *seen; /* the value or values that the device has: "1017"; "none" */
-	char *wanted; /* what the list asks for: "101b, 101d" */
+	char *wanted; /* what the list asks for (excludes): "101b, 101d" */
 };
 
 void refusal_clear(struct refusal *refusal);
