@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet/listener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib-unix.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "edge/log.h"
+#include "kubelet/nag.h"
+#include "model/socket_name.h"
+
+/* Connections taken before others get their turn in the main loop. */
+#define ACCEPT_BATCH 16
+/* With no descriptor left accept fails at once, again and again: pause. */
+#define ACCEPT_PAUSE_MS 100
+
+struct listener {
+	char *dir;
+	char *name;
+	char *path;
+	char *area;
+	int dir_fd;
+	int file_fd; /* O_PATH on our socket's file: its inode number cannot be used again */
+	int listen_fd;
+	guint source;
+	listener_accepted_fn accepted;
+	gpointer data;
+	struct nag nag;
+};
+
+G_DEFINE_QUARK(rdmadp - listener - error, listener_error)
+
+const char *listener_access_hint(int error_number)
+{
+	if (error_number != EACCES && error_number != EPERM)
+		return "";
+	return "; the daemon must run as uid 0 of the host, and where SELinux is enforced with the "
+	       "type container_device_plugin_t (seLinuxOptions)";
+}
+
+static gboolean set_error(GError **error, enum listener_error code, const char *what,
+			  const char *path, int error_number)
+{
+	g_set_error(error, LISTENER_ERROR, (int)code, "%s '%s': %s%s", what, path,
+		    g_strerror(error_number), listener_access_hint(error_number));
+	return FALSE;
+}
+
+static gboolean is_trusted_owner(const struct stat *status)
+{
+	return status->st_uid == 0 || status->st_uid == geteuid();
+}
+
+static gboolean is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* --- the directory --- */
+
+static int directory_open(const char *dir, GError **error)
+{
+	struct stat status;
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		set_error(error, LISTENER_ERROR_DIRECTORY, "cannot use directory", dir, errno);
+		return -1;
+	}
+	if (fstat(fd, &status) == 0 && is_trusted_owner(&status) && !(status.st_mode & S_IWOTH))
+		return fd;
+	g_set_error(
+		error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
+		"directory '%s' belongs to uid %u and has mode %04o: it must belong to root or to "
+		"us and not be writable for everybody",
+		dir, status.st_uid, status.st_mode & 07777);
+	close(fd);
+	return -1;
+}
+
+/* --- what has our name already --- */
+
+static void address_set(struct sockaddr_un *address, const char *path)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	g_strlcpy(address->sun_path, path, sizeof(address->sun_path));
+}
+
+/* 0 if somebody answers, else the errno of the attempt. */
+static int dial(const char *path)
+{
+	struct sockaddr_un address;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int result = 0;
+
+	if (fd < 0)
+		return errno;
+	address_set(&address, path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		result = errno;
+	close(fd);
+	/* A queue that is full has somebody who is slow to take from it. */
+	return result == EAGAIN ? 0 : result;
+}
+
+static gboolean unlink_same(int dir_fd, const char *name, const struct stat *expected)
+{
+	struct stat now;
+
+	return fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       is_same_file(&now, expected) && unlinkat(dir_fd, name, 0) == 0;
+}
+
+static gboolean remove_if_stale(int dir_fd, const char *name, const char *path,
+				const struct stat *status, GError **error)
+{
+	int answer = dial(path);
+
+	if (answer == 0) {
+		g_set_error(
+			error, LISTENER_ERROR, LISTENER_ERROR_BUSY,
+			"another instance serves '%s': this one waits until it ends (or let both "
+			"serve with unique_socket_names)",
+			path);
+		return FALSE;
+	}
+	if (answer == ENOENT)
+		return TRUE;
+	if (answer != ECONNREFUSED)
+		return set_error(error, LISTENER_ERROR_FAILED, "cannot find out who serves", path,
+				 answer);
+	if (!unlink_same(dir_fd, name, status))
+		return set_error(error, LISTENER_ERROR_FAILED, "cannot remove the stale socket",
+				 path, errno);
+	return TRUE;
+}
+
+/* Makes the name free, or says why it is not. */
+static gboolean vacate(int dir_fd, const char *name, const char *path, GError **error)
+{
+	struct stat status;
+
+	if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ||
+		       set_error(error, LISTENER_ERROR_FAILED, "cannot look at", path, errno);
+	if (S_ISSOCK(status.st_mode) && is_trusted_owner(&status))
+		return remove_if_stale(dir_fd, name, path, &status, error);
+	g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_FOREIGN,
+		    "'%s' is %s of uid %u and is left alone: remove it so that the resource can be "
+		    "served",
+		    path, S_ISSOCK(status.st_mode) ? "a socket" : "no socket but a file",
+		    status.st_uid);
+	return FALSE;
+}
+
+guint listener_sweep(const char *dir, const char *resource)
+{
+	g_autoptr(GDir) listing = g_dir_open(dir, 0, NULL);
+	int dir_fd = listing ? directory_open(dir, NULL) : -1;
+	const char *name;
+	guint removed = 0;
+
+	while (dir_fd >= 0 && (name = g_dir_read_name(listing)) != NULL) {
+		g_autofree char *path = g_build_filename(dir, name, NULL);
+		struct stat status;
+
+		if (socket_name_is_of(name, dir, resource) &&
+		    fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISSOCK(status.st_mode) && is_trusted_owner(&status) &&
+		    remove_if_stale(dir_fd, name, path, &status, NULL))
+			removed++;
+	}
+	close_fd(&dir_fd);
+	return removed;
+}
+
+/* --- our own --- */
+
+/* The name appears by a rename that replaces nothing: whoever sees it can connect, and
+ * of two instances that start at once one loses without harm to the other. */
+static gboolean publish(Listener *self, const char *hidden, GError **error)
+{
+	if (renameat2(self->dir_fd, hidden, self->dir_fd, self->name, RENAME_NOREPLACE) == 0)
+		return TRUE;
+	if (errno == EEXIST)
+		return set_error(error, LISTENER_ERROR_BUSY, "another instance was faster at",
+				 self->path, errno);
+	return set_error(error, LISTENER_ERROR_FAILED, "cannot give the socket its name",
+			 self->path, errno);
+}
+
+static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
+{
+	g_autofree char *path = g_build_filename(self->dir, hidden, NULL);
+	struct sockaddr_un address;
+
+	address_set(&address, path);
+	/* The file takes its mode from the socket: no window with a wider one, and no
+	 * umask to change for the whole process. */
+	if (fchmod(self->listen_fd, 0600) < 0 ||
+	    bind(self->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return set_error(error, LISTENER_ERROR_DIRECTORY, "cannot create a socket in",
+				 self->dir, errno);
+	self->file_fd = openat(self->dir_fd, hidden, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (self->file_fd < 0 || listen(self->listen_fd, SOMAXCONN) < 0)
+		return set_error(error, LISTENER_ERROR_FAILED, "cannot listen in", self->dir,
+				 errno);
+	return TRUE;
+}
+
+static gboolean bind_and_publish(Listener *self, GError **error)
+{
+	g_autofree char *hidden = g_strdup_printf(".rdmadp-%08x", g_random_int());
+
+	self->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (self->listen_fd < 0)
+		return set_error(error, LISTENER_ERROR_FAILED, "cannot create a socket for",
+				 self->path, errno);
+	if (bind_hidden(self, hidden, error) && publish(self, hidden, error))
+		return TRUE;
+	unlinkat(self->dir_fd, hidden, 0);
+	return FALSE;
+}
+
+/* --- connections --- */
+
+static gboolean is_trusted_peer(Listener *self, int fd)
+{
+	struct ucred peer = {.uid = (uid_t)-1};
+	socklen_t size = sizeof(peer);
+	g_autofree char *text = NULL;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	    (peer.uid == 0 || peer.uid == geteuid()))
+		return TRUE;
+	text = g_strdup_printf("refused a connection to '%s' of process %d with uid %u: only root "
+			       "may connect",
+			       self->path, peer.pid, peer.uid);
+	if (nag_again(&self->nag, text, g_get_monotonic_time()))
+		log_warning(self->area, "%s", text);
+	return FALSE;
+}
+
+static gboolean resume_accepting(gpointer data);
+
+static gboolean accept_connections(int listen_fd, GIOCondition condition, gpointer data)
+{
+	Listener *self = data;
+
+	(void)condition;
+	for (int i = 0; i < ACCEPT_BATCH; i++) {
+		int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+			return G_SOURCE_CONTINUE;
+		if (fd < 0) {
+			self->source = g_timeout_add(ACCEPT_PAUSE_MS, resume_accepting, self);
+			return G_SOURCE_REMOVE;
+		}
+		if (is_trusted_peer(self, fd))
+			self->accepted(fd, self->data);
+		else
+			close(fd);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean resume_accepting(gpointer data)
+{
+	Listener *self = data;
+
+	self->source = g_unix_fd_add(self->listen_fd, G_IO_IN, accept_connections, self);
+	return G_SOURCE_REMOVE;
+}
+
+/* --- life --- */
+
+static gboolean listener_open(Listener *self, GError **error)
+{
+	self->dir_fd = directory_open(self->dir, error);
+	return self->dir_fd >= 0 && vacate(self->dir_fd, self->name, self->path, error) &&
+	       bind_and_publish(self, error);
+}
+
+/* Closes without touching the directory. */
+static void listener_destroy(Listener *self)
+{
+	if (self->source)
+		g_source_remove(self->source);
+	close_fd(&self->listen_fd);
+	close_fd(&self->file_fd);
+	close_fd(&self->dir_fd);
+	nag_over(&self->nag);
+	g_free(self->dir);
+	g_free(self->name);
+	g_free(self->path);
+	g_free(self->area);
+	g_free(self);
+}
+
+Listener *listener_new(const char *dir, const char *name, const char *area,
+		       listener_accepted_fn accepted, gpointer data, GError **error)
+{
+	Listener *self = g_new0(Listener, 1);
+
+	self->dir = g_strdup(dir);
+	self->name = g_strdup(name);
+	self->path = g_build_filename(dir, name, NULL);
+	self->area = g_strdup(area);
+	self->accepted = accepted;
+	self->data = data;
+	self->dir_fd = self->file_fd = self->listen_fd = -1;
+	if (!listener_open(self, error)) {
+		listener_destroy(self);
+		return NULL;
+	}
+	self->source = g_unix_fd_add(self->listen_fd, G_IO_IN, accept_connections, self);
+	return self;
+}
+
+gboolean listener_is_intact(const Listener *listener)
+{
+	struct stat ours, there;
+
+	return fstat(listener->file_fd, &ours) == 0 && lstat(listener->path, &there) == 0 &&
+	       is_same_file(&ours, &there);
+}
+
+const char *listener_path(const Listener *listener)
+{
+	return listener->path;
+}
+
+void listener_free(Listener *listener)
+{
+	struct stat ours;
+
+	if (!listener)
+		return;
+	if (fstat(listener->file_fd, &ours) == 0)
+		unlink_same(listener->dir_fd, listener->name, &ours);
+	listener_destroy(listener);
+}
