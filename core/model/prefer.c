@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/prefer.h"
+
+#include <string.h>
+
+/* How far up two devices are compared: a level splits a run of sorted candidates into
+ * groups, and a group into the groups of the next level. */
+typedef int (*level_fn)(const struct prefer_candidate *a, const struct prefer_candidate *b);
+
+struct levels {
+	level_fn compare[3];
+	guint n;
+	gboolean spread_last; /* the last level shares out instead of packing */
+};
+
+struct group {
+	struct prefer_candidate *first;
+	gsize n; /* all of its candidates */
+	gsize free; /* those that are not chosen yet */
+	gboolean used; /* one of them is chosen */
+};
+
+struct choice {
+	const struct levels *levels;
+	GPtrArray *ids;
+};
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+static int compare_numa(const struct prefer_candidate *a, const struct prefer_candidate *b)
+{
+	return (a->numa_node > b->numa_node) - (a->numa_node < b->numa_node);
+}
+
+static int compare_root(const struct prefer_candidate *a, const struct prefer_candidate *b)
+{
+	return compare_text(a->pcie_root, b->pcie_root);
+}
+
+static gsize switch_length(const char *path)
+{
+	const char *last = path != NULL ? strrchr(path, '/') : NULL;
+
+	return last != NULL ? (gsize)(last - path) : 0;
+}
+
+/* By the path to the device without the device itself. */
+static int compare_switch(const struct prefer_candidate *a, const struct prefer_candidate *b)
+{
+	gsize a_length = switch_length(a->pcie_path);
+	gsize b_length = switch_length(b->pcie_path);
+	gsize shorter = MIN(a_length, b_length);
+	int order = shorter > 0 ? memcmp(a->pcie_path, b->pcie_path, shorter) : 0;
+
+	return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int compare_parent(const struct prefer_candidate *a, const struct prefer_candidate *b)
+{
+	return compare_text(a->parent != NULL ? a->parent : a->id,
+			    b->parent != NULL ? b->parent : b->id);
+}
+
+static const struct levels packed = {{compare_numa, compare_root, compare_switch}, 3, FALSE};
+static const struct levels distributed = {{compare_numa, compare_parent}, 2, TRUE};
+
+static int candidate_compare(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct levels *levels = data;
+	int order = 0;
+
+	for (guint level = 0; level < levels->n && order == 0; level++)
+		order = levels->compare[level](a, b);
+	return order != 0 ? order
+			  : compare_text(((const struct prefer_candidate *)a)->id,
+					 ((const struct prefer_candidate *)b)->id);
+}
+
+static void choice_add(struct choice *choice, struct prefer_candidate *candidate)
+{
+	candidate->must = TRUE; /* from here on it counts as chosen */
+	g_ptr_array_add(choice->ids, (gpointer)candidate->id);
+}
+
+/* Splits a sorted run into the groups of one level. */
+static GArray *groups_split(level_fn compare, struct prefer_candidate *first, gsize n)
+{
+	GArray *groups = g_array_new(FALSE, FALSE, sizeof(struct group));
+	struct group group = {0};
+
+	for (gsize i = 0; i < n; i++) {
+		if (group.n > 0 && compare(group.first, &first[i]) != 0) {
+			g_array_append_val(groups, group);
+			group = (struct group){0};
+		}
+		if (group.n++ == 0)
+			group.first = &first[i];
+		group.free += !first[i].must;
+		group.used |= first[i].must;
+	}
+	if (group.n > 0)
+		g_array_append_val(groups, group);
+	return groups;
+}
+
+/* Groups in use come first, so that no other is opened while they have room; then
+ * the largest, so that few are opened; equal ones in bus order. */
+static int group_compare(gconstpointer a, gconstpointer b)
+{
+	const struct group *first = a;
+	const struct group *second = b;
+
+	if (first->used != second->used)
+		return second->used - first->used;
+	if (first->free != second->free)
+		return first->free < second->free ? 1 : -1;
+	return (first->first > second->first) - (first->first < second->first);
+}
+
+static void choose_in(struct choice *choice, guint level, struct prefer_candidate *first, gsize n,
+		      gsize size);
+
+static void take_from(struct choice *choice, guint level, const struct group *group, gsize size)
+{
+	if (size > 0)
+		choose_in(choice, level + 1, group->first, group->n, size);
+}
+
+/* Among the groups from 'at' on that are alike in being used, the smallest that still
+ * suffices: they are sorted by size, so it is the last one that does. */
+static guint group_best_fit(const GArray *groups, guint at, gsize size)
+{
+	const struct group *group = &g_array_index(groups, struct group, at);
+	guint best = at;
+
+	for (guint i = at + 1; i < groups->len; i++) {
+		const struct group *other = &g_array_index(groups, struct group, i);
+
+		if (other->used != group->used || other->free < size)
+			break;
+		if (other->free < g_array_index(groups, struct group, best).free)
+			best = i;
+	}
+	return best;
+}
+
+static void pack(struct choice *choice, guint level, GArray *groups, gsize size)
+{
+	g_array_sort(groups, group_compare);
+	for (guint i = 0; i < groups->len && size > 0; i++) {
+		const struct group *group = &g_array_index(groups, struct group, i);
+
+		if (group->free >= size) {
+			guint best = group_best_fit(groups, i, size);
+
+			take_from(choice, level, &g_array_index(groups, struct group, best), size);
+			return;
+		}
+		take_from(choice, level, group, group->free);
+		size -= group->free;
+	}
+}
+
+/* How many could be taken if no group were left with more than 'rest'. */
+static gsize above(const GArray *groups, gsize rest)
+{
+	gsize sum = 0;
+
+	for (guint i = 0; i < groups->len; i++) {
+		gsize free = g_array_index(groups, struct group, i).free;
+
+		sum += free > rest ? free - rest : 0;
+	}
+	return sum;
+}
+
+/* Takes from each group so much that what is left is even: finds the highest rest that
+ * yields enough, and gives the surplus of that step back in bus order. */
+static void spread(struct choice *choice, guint level, GArray *groups, gsize size)
+{
+	gsize low = 0;
+	gsize high = 0;
+	gsize surplus;
+
+	for (guint i = 0; i < groups->len; i++)
+		high = MAX(high, g_array_index(groups, struct group, i).free);
+	while (low < high) {
+		gsize middle = low + (high - low + 1) / 2;
+
+		if (above(groups, middle) >= size)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	surplus = above(groups, low) > size ? above(groups, low) - size : 0;
+	for (guint i = groups->len; i-- > 0;) {
+		const struct group *group = &g_array_index(groups, struct group, i);
+		gsize take = group->free > low ? group->free - low : 0;
+
+		if (take > 0 && surplus > 0) {
+			take--;
+			surplus--;
+		}
+		take_from(choice, level, group, take);
+	}
+}
+
+static void choose_in(struct choice *choice, guint level, struct prefer_candidate *first, gsize n,
+		      gsize size)
+{
+	const struct levels *levels = choice->levels;
+	GArray *groups;
+
+	if (level == levels->n) {
+		for (gsize i = 0; i < n && size > 0; i++) {
+			if (first[i].must)
+				continue;
+			choice_add(choice, &first[i]);
+			size--;
+		}
+		return;
+	}
+	groups = groups_split(levels->compare[level], first, n);
+	if (levels->spread_last && level == levels->n - 1)
+		spread(choice, level, groups, size);
+	else
+		pack(choice, level, groups, size);
+	g_array_unref(groups);
+}
+
+static int id_compare(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+GPtrArray *prefer_choose(struct prefer_candidate *candidates, gsize n_candidates, gsize size,
+			 enum allocation_policy policy)
+{
+	struct choice choice = {
+		.levels = policy == ALLOCATION_DISTRIBUTED ? &distributed : &packed,
+		.ids = g_ptr_array_new(),
+	};
+
+	if (n_candidates > 0)
+		g_qsort_with_data(candidates, (gint)n_candidates, sizeof(*candidates),
+				  candidate_compare, (gpointer)choice.levels);
+	for (gsize i = 0; i < n_candidates && choice.ids->len < size; i++)
+		if (candidates[i].must)
+			g_ptr_array_add(choice.ids, (gpointer)candidates[i].id);
+	if (choice.ids->len < size)
+		choose_in(&choice, 0, candidates, n_candidates, size - choice.ids->len);
+	g_ptr_array_sort(choice.ids, id_compare);
+	return choice.ids;
+}
