@@ -36,7 +36,9 @@ if(RDMADP_STATIC_GRPC)
 	pkg_get_variable(GRPC_LIBDIR grpc_unsecure libdir)
 	file(GLOB RDMADP_ABSL_ARCHIVES ${GRPC_LIBDIR}/libabsl_*.a)
 	target_compile_options(rdmadp_options INTERFACE -ffunction-sections -fdata-sections)
-	target_link_options(rdmadp_grpc INTERFACE -Wl,--gc-sections -Wl,--exclude-libs,ALL)
+	target_compile_definitions(rdmadp_grpc INTERFACE RDMADP_STATIC_GRPC)
+	target_link_options(rdmadp_grpc INTERFACE -Wl,--gc-sections -Wl,--exclude-libs,ALL
+		-Wl,--wrap=gpr_cpu_num_cores -Wl,--wrap=gpr_cpu_current_cpu)
 	target_link_libraries(rdmadp_grpc INTERFACE -Wl,--start-group
 		${GRPC_LIBDIR}/libgrpc_unsecure.a ${GRPC_LIBDIR}/libgpr.a ${GRPC_LIBDIR}/libupb.a
 		${GRPC_LIBDIR}/libaddress_sorting.a ${GRPC_LIBDIR}/libcares.a ${GRPC_LIBDIR}/libre2.a
