@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet/watch.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "edge/log.h"
+
+#define POLL_S 5
+/* Without inotify a look is all there is. */
+#define POLL_ALONE_S 1
+
+#define CHANGES                                                                                    \
+	(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF |     \
+	 IN_ONLYDIR)
+
+struct watch {
+	char *dir;
+	char *parent;
+	char *base;
+	int fd;
+	int dir_wd, parent_wd;
+	guint source, timer;
+	void (*look)(gpointer data);
+	gpointer data;
+};
+
+/* The kernel gives the same number for a directory that is watched already, and a new
+ * one for another directory of the same name. */
+static void arm(Watch *self, int *wd, const char *path)
+{
+	int now = inotify_add_watch(self->fd, path, CHANGES);
+
+	if (*wd >= 0 && *wd != now)
+		inotify_rm_watch(self->fd, *wd);
+	*wd = now;
+}
+
+static void arm_all(Watch *self)
+{
+	if (self->fd < 0)
+		return;
+	arm(self, &self->dir_wd, self->dir);
+	arm(self, &self->parent_wd, self->parent);
+}
+
+/* Of the parent only our directory is of interest. */
+static gboolean is_ours(const Watch *self, const struct inotify_event *event)
+{
+	if (event->wd != self->parent_wd)
+		return TRUE;
+	return event->len == 0 || strcmp(event->name, self->base) == 0;
+}
+
+static gboolean burst_is_ours(const Watch *self, const char *buffer, gsize size)
+{
+	gboolean ours = FALSE;
+
+	for (gsize at = 0; at < size;) {
+		const struct inotify_event *event =
+			(const struct inotify_event *)(const void *)(buffer + at);
+
+		ours = ours || is_ours(self, event);
+		at += sizeof(*event) + event->len;
+	}
+	return ours;
+}
+
+static gboolean read_events(int fd, GIOCondition condition, gpointer data)
+{
+	Watch *self = data;
+	union {
+		char bytes[8192];
+		struct inotify_event align;
+	} buffer;
+	gboolean ours = FALSE;
+	ssize_t size;
+
+	(void)condition;
+	while ((size = read(fd, buffer.bytes, sizeof(buffer.bytes))) > 0)
+		ours = burst_is_ours(self, buffer.bytes, (gsize)size) || ours;
+	if (ours) {
+		arm_all(self);
+		self->look(self->data);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean poll_now(gpointer data)
+{
+	Watch *self = data;
+
+	arm_all(self);
+	self->look(self->data);
+	return G_SOURCE_CONTINUE;
+}
+
+Watch *watch_new(const char *dir, void (*look)(gpointer data), gpointer data)
+{
+	Watch *self = g_new0(Watch, 1);
+
+	self->dir = g_strdup(dir);
+	self->parent = g_path_get_dirname(dir);
+	self->base = g_path_get_basename(dir);
+	self->dir_wd = self->parent_wd = -1;
+	self->look = look;
+	self->data = data;
+	self->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (self->fd >= 0)
+		self->source = g_unix_fd_add(self->fd, G_IO_IN, read_events, self);
+	else
+		log_warning("kubelet", "cannot watch '%s': %s; looking every %d s instead", dir,
+			    g_strerror(errno), POLL_ALONE_S);
+	arm_all(self);
+	self->timer = g_timeout_add_seconds(self->fd >= 0 ? POLL_S : POLL_ALONE_S, poll_now, self);
+	return self;
+}
+
+void watch_free(Watch *watch)
+{
+	if (!watch)
+		return;
+	g_source_remove(watch->timer);
+	if (watch->source)
+		g_source_remove(watch->source);
+	if (watch->fd >= 0)
+		close(watch->fd);
+	g_free(watch->dir);
+	g_free(watch->parent);
+	g_free(watch->base);
+	g_free(watch);
+}
