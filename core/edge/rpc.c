@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The completion queue and the way of its events into the main loop. The thread knows
- * nothing of what it carries: it appends tags to a list and wakes the loop, which runs
- * them. The list is a mutex and pointers rather than a GAsyncQueue because the thread
- * sanitizer sees pthread's locks, not GLib's.
+ * nothing of what it carries and touches no tag: it appends to a list and wakes the
+ * loop, which runs what is in it. The list is an array behind a mutex rather than a
+ * GAsyncQueue because the thread sanitizer sees pthread's locks, not GLib's.
  */
 #include "edge/rpc.h"
 
@@ -21,14 +21,25 @@
 #include "edge/log.h"
 #include "edge/rpc_private.h"
 
+struct event {
+	struct rpc_tag *tag;
+	gboolean ok;
+};
+
+struct event_list {
+	struct event *events;
+	gsize n, capacity;
+};
+
 struct rpc {
 	grpc_completion_queue *queue;
 	GMainContext *context;
 	GSource *source;
 	pthread_t thread;
 	int wake; /* eventfd: the list is no longer empty */
-	pthread_mutex_t lock; /* of the list */
-	struct rpc_tag *first, *last;
+	pthread_mutex_t lock; /* of 'arrived' */
+	struct event_list arrived;
+	struct event_list running; /* the main loop's; the two change places */
 };
 
 /* gRPC sizes its thread pool by the number of CPUs, up to 32 threads, and its tables of
@@ -68,18 +79,21 @@ static void log_library(gpr_log_func_args *args)
 		    args->line, args->message);
 }
 
+static void append(struct event_list *list, struct event event)
+{
+	if (list->n == list->capacity) {
+		list->capacity = MAX(16, 2 * list->capacity);
+		list->events = g_renew(struct event, list->events, list->capacity);
+	}
+	list->events[list->n++] = event;
+}
+
 void rpc_post(Rpc *rpc, struct rpc_tag *tag, gboolean ok)
 {
-	tag->ok = ok;
-	tag->next = NULL;
 	pthread_mutex_lock(&rpc->lock);
-	gboolean was_empty = !rpc->first;
+	gboolean was_empty = rpc->arrived.n == 0;
 
-	if (was_empty)
-		rpc->first = tag;
-	else
-		rpc->last->next = tag;
-	rpc->last = tag;
+	append(&rpc->arrived, (struct event){tag, ok});
 	pthread_mutex_unlock(&rpc->lock);
 	if (was_empty && eventfd_write(rpc->wake, 1) < 0)
 		g_error("rpc: cannot wake the main loop: %s", g_strerror(errno));
@@ -102,16 +116,14 @@ static void *carry_events(void *data)
 static void run_tags(Rpc *rpc)
 {
 	pthread_mutex_lock(&rpc->lock);
-	struct rpc_tag *tag = rpc->first;
+	struct event_list list = rpc->arrived;
 
-	rpc->first = NULL;
+	rpc->arrived = rpc->running;
+	rpc->arrived.n = 0;
 	pthread_mutex_unlock(&rpc->lock);
-	while (tag) {
-		struct rpc_tag *next = tag->next;
-
-		tag->run(tag, tag->ok);
-		tag = next;
-	}
+	rpc->running = list;
+	for (gsize i = 0; i < list.n; i++)
+		list.events[i].tag->run(list.events[i].tag, list.events[i].ok);
 }
 
 struct rpc_source {
@@ -190,6 +202,8 @@ void rpc_free(Rpc *rpc)
 	g_source_unref(rpc->source);
 	g_main_context_unref(rpc->context);
 	pthread_mutex_destroy(&rpc->lock);
+	g_free(rpc->arrived.events);
+	g_free(rpc->running.events);
 	close(rpc->wake);
 	g_free(rpc);
 }

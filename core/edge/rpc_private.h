@@ -9,12 +9,9 @@
 
 #include "edge/rpc.h"
 
-/* The tag of an operation. Lives in the object that started it, and is given to gRPC
- * again only after it has run: so the queue is a list of tags and allocates nothing. */
+/* The tag of an operation; lives in the object that started it. Runs in the main loop. */
 struct rpc_tag {
 	void (*run)(struct rpc_tag *tag, gboolean ok);
-	struct rpc_tag *next;
-	gboolean ok;
 };
 
 /* The object of type 'type' whose member 'member' the tag is. */
