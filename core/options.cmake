@@ -33,7 +33,9 @@ endif()
 # smaller and faster to start than the shared library (core/README.md has figures).
 add_library(rdmadp_grpc INTERFACE)
 if(RDMADP_STATIC_GRPC)
-	pkg_get_variable(GRPC_LIBDIR grpc_unsecure libdir)
+	# Debian's grpc_unsecure.pc names a directory that does not hold the archives.
+	find_library(RDMADP_GRPC_ARCHIVE NAMES libgrpc_unsecure.a REQUIRED)
+	cmake_path(GET RDMADP_GRPC_ARCHIVE PARENT_PATH GRPC_LIBDIR)
 	file(GLOB RDMADP_ABSL_ARCHIVES ${GRPC_LIBDIR}/libabsl_*.a)
 	target_compile_options(rdmadp_options INTERFACE -ffunction-sections -fdata-sections)
 	target_compile_definitions(rdmadp_grpc INTERFACE RDMADP_STATIC_GRPC)
