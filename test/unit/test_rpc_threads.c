@@ -5,7 +5,6 @@
  * to work in this way of linking.
  */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <glib.h>
 #include <grpc/support/cpu.h>
 #include <sched.h>
@@ -20,18 +19,18 @@
 
 enum { PRETENDED_CPUS = 64 };
 
-/* In the place of libc's, also for the shared libraries. */
-__attribute__((visibility("default"))) long sysconf(int name)
-{
-	long (*real)(int name);
+/* In the place of libc's, also for the shared libraries. The sanitizers call it before
+ * they are ready to be called. */
+#define REPLACEMENT __attribute__((visibility("default"), no_sanitize("thread", "address")))
 
+REPLACEMENT long sysconf(int name)
+{
 	if (name == _SC_NPROCESSORS_CONF || name == _SC_NPROCESSORS_ONLN)
 		return PRETENDED_CPUS;
-	*(void **)&real = dlsym(RTLD_NEXT, "sysconf");
-	return real(name);
+	return __sysconf(name);
 }
 
-__attribute__((visibility("default"))) int sched_getcpu(void)
+REPLACEMENT int sched_getcpu(void)
 {
 	return PRETENDED_CPUS - 1;
 }
