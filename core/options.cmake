@@ -40,14 +40,16 @@ if(RDMADP_STATIC_GRPC)
 	target_compile_options(rdmadp_options INTERFACE -ffunction-sections -fdata-sections)
 	target_compile_definitions(rdmadp_grpc INTERFACE RDMADP_STATIC_GRPC)
 	target_link_options(rdmadp_grpc INTERFACE -Wl,--gc-sections -Wl,--exclude-libs,ALL
-		-Wl,--wrap=gpr_cpu_num_cores -Wl,--wrap=gpr_cpu_current_cpu)
+		-Wl,--wrap=gpr_cpu_num_cores -Wl,--wrap=gpr_cpu_current_cpu
+		# Nothing but the library refers to core/edge/rpc_cpus.c, and too late.
+		-Wl,--undefined=__wrap_gpr_cpu_num_cores)
 	target_link_libraries(rdmadp_grpc INTERFACE -Wl,--start-group
 		${GRPC_LIBDIR}/libgrpc_unsecure.a ${GRPC_LIBDIR}/libgpr.a ${GRPC_LIBDIR}/libupb.a
 		${GRPC_LIBDIR}/libaddress_sorting.a ${GRPC_LIBDIR}/libcares.a ${GRPC_LIBDIR}/libre2.a
 		${GRPC_LIBDIR}/libz.a ${RDMADP_ABSL_ARCHIVES} -Wl,--end-group
 		-l:libstdc++.a m pthread)
 else()
-	target_link_options(rdmadp_grpc INTERFACE -Wl,--as-needed)
+	target_link_options(rdmadp_grpc INTERFACE -Wl,--as-needed -Wl,--undefined=gpr_cpu_num_cores)
 	target_link_libraries(rdmadp_grpc INTERFACE grpc_unsecure gpr pthread)
 endif()
 
