@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/hca.h"
+
+#include <string.h>
+
+void hca_free(struct hca *hca)
+{
+	if (hca == NULL)
+		return;
+	device_unref(hca->device);
+	g_free(hca->reason);
+	g_free(hca->missing);
+	g_free(hca);
+}
+
+/* --- which files there must be --- */
+
+static gboolean is_usable(const struct rdmadp_rdma_device *rdma)
+{
+	return !(rdma->flags & RDMADP_RDMA_MANAGEMENT_ONLY);
+}
+
+static guint n_usable(const struct rdmadp_device *abi)
+{
+	guint n = 0;
+
+	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
+		n += is_usable(abi->rdma_devices[i]) ? 1 : 0;
+	return n;
+}
+
+/* 'rdma' NULL: of the whole node; 'port' 0: of any port. */
+static gboolean has_node(const struct rdmadp_device *abi, guint32 kind,
+			 const struct rdmadp_rdma_device *rdma, guint32 port)
+{
+	for (guint32 i = 0; i < abi->n_nodes; i++) {
+		const struct rdmadp_node *node = abi->nodes[i];
+
+		if (node->kind == kind &&
+		    (rdma == NULL || g_strcmp0(node->rdma_device, rdma->name) == 0) &&
+		    (port == 0 || node->port == port))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static const char *kind_name(guint32 kind)
+{
+	return kind == RDMADP_NODE_UMAD ? "umad" : "issm";
+}
+
+/* Without its module there is neither; with it, this port will never have one. */
+static const char *mad_remedy(const struct rdmadp_device *abi, guint32 kind)
+{
+	if (!has_node(abi, RDMADP_NODE_UMAD, NULL, 0) && !has_node(abi, RDMADP_NODE_ISSM, NULL, 0))
+		return "load the module ib_umad (modprobe ib_umad)";
+	return kind == RDMADP_NODE_UMAD
+		       ? "set charDevices.umad to \"optional\" if pods can do without"
+		       : "set charDevices.issm to \"optional\" if pods can do without";
+}
+
+/* Ports that have management datagrams at all: EFA's (layer unknown) do not, and
+ * only InfiniBand has subnet managers, hence issm. */
+static gboolean port_has_mad(const struct rdmadp_port *port, guint32 kind)
+{
+	return port->link_layer == RDMADP_LINK_INFINIBAND ||
+	       (port->link_layer == RDMADP_LINK_ETHERNET && kind == RDMADP_NODE_UMAD);
+}
+
+static gboolean check_mad(struct hca *hca, const struct rdmadp_rdma_device *rdma, guint32 kind)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+
+	for (guint32 i = 0; i < rdma->n_ports; i++) {
+		const struct rdmadp_port *port = rdma->ports[i];
+
+		if (!port_has_mad(port, kind) || has_node(abi, kind, rdma, port->number))
+			continue;
+		hca->missing = g_strdup_printf("%s for %s port %u missing", kind_name(kind),
+					       rdma->name, port->number);
+		hca->remedy = mad_remedy(abi, kind);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean check_rdma_device(struct hca *hca, const struct rdmadp_rdma_device *rdma,
+				  const ResourceConfig *config)
+{
+	if (!has_node(device_abi(hca->device), RDMADP_NODE_UVERBS, rdma, 0)) {
+		hca->missing = g_strdup_printf("uverbs for %s missing", rdma->name);
+		hca->remedy = "load the module ib_uverbs (modprobe ib_uverbs)";
+		return FALSE;
+	}
+	if (config->umad == CHAR_REQUIRED && !check_mad(hca, rdma, RDMADP_NODE_UMAD))
+		return FALSE;
+	return config->issm != CHAR_REQUIRED || check_mad(hca, rdma, RDMADP_NODE_ISSM);
+}
+
+static gboolean check_usable(struct hca *hca)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+
+	if (abi->note != NULL) {
+		hca->missing = g_strdup(abi->note);
+		return FALSE;
+	}
+	if (n_usable(abi) == 0) {
+		hca->missing = g_strdup("it has no RDMA device");
+		hca->remedy = "load the RDMA driver of this adapter";
+		return FALSE;
+	}
+	return TRUE;
+}
+
+/* Sets 'missing' to the first thing that is, or leaves it NULL. */
+static void check_files(struct hca *hca, const ResourceConfig *config)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+
+	if (!check_usable(hca))
+		return;
+	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
+		if (is_usable(abi->rdma_devices[i]) &&
+		    !check_rdma_device(hca, abi->rdma_devices[i], config))
+			return;
+	if (config->rdma_cm == CHAR_REQUIRED && !has_node(abi, RDMADP_NODE_RDMA_CM, NULL, 0)) {
+		hca->missing = g_strdup("rdma_cm missing");
+		hca->remedy = "load the module rdma_ucm (modprobe rdma_ucm)";
+	}
+}
+
+void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *config)
+{
+	device_ref(device);
+	device_unref(hca->device);
+	hca->device = device;
+	hca->present = TRUE;
+	g_clear_pointer(&hca->missing, g_free);
+	hca->remedy = NULL;
+	check_files(hca, config);
+	if (hca->missing == NULL)
+		hca->ready = TRUE;
+}
+
+gboolean hca_is_good(const struct hca *hca)
+{
+	return hca->ready && hca->healthy;
+}
+
+gboolean hca_is_complete(const struct hca *hca)
+{
+	return hca->present && hca->missing == NULL;
+}
+
+const char *hca_problem(const struct hca *hca)
+{
+	if (!hca->present)
+		return "the device is gone";
+	if (hca->missing != NULL)
+		return hca->missing;
+	if (hca->healthy)
+		return NULL;
+	return hca->reason == NULL ? "it is not healthy" : hca->reason;
+}
+
+/* --- which files a container gets --- */
+
+static gboolean belongs_to_usable(const struct rdmadp_device *abi, const struct rdmadp_node *node)
+{
+	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
+		if (g_strcmp0(node->rdma_device, abi->rdma_devices[i]->name) == 0)
+			return is_usable(abi->rdma_devices[i]);
+	return node->rdma_device == NULL;
+}
+
+static gboolean is_wanted(const struct rdmadp_device *abi, const struct rdmadp_node *node,
+			  const ResourceConfig *config)
+{
+	switch (node->kind) {
+	case RDMADP_NODE_RDMA_CM:
+		return config->rdma_cm != CHAR_OFF;
+	case RDMADP_NODE_UMAD:
+		return config->umad != CHAR_OFF && belongs_to_usable(abi, node);
+	case RDMADP_NODE_ISSM:
+		return config->issm != CHAR_OFF && belongs_to_usable(abi, node);
+	case RDMADP_NODE_UVERBS:
+	case RDMADP_NODE_OTHER:
+		return belongs_to_usable(abi, node);
+	default:
+		return FALSE; /* of a newer contract: nothing says that a pod may have it */
+	}
+}
+
+static struct char_file *file_new(const struct rdmadp_node *node)
+{
+	struct char_file *file = g_new0(struct char_file, 1);
+
+	file->host_path = g_strconcat("/dev/", node->name, NULL);
+	file->dev_name = g_strdup(node->name);
+	if (node->kind != RDMADP_NODE_RDMA_CM)
+		file->rdma_device = g_strdup(node->rdma_device);
+	file->sysfs_dir = g_strdup(node->sysfs_dir);
+	file->dev_major = node->dev_major;
+	file->dev_minor = node->dev_minor;
+	return file;
+}
+
+void hca_add_files(const struct hca *hca, const ResourceConfig *config, Snapshot *snapshot)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+
+	for (guint32 i = 0; i < abi->n_nodes; i++)
+		if (is_wanted(abi, abi->nodes[i], config))
+			snapshot_add_file(snapshot, file_new(abi->nodes[i]));
+}

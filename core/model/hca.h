@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One HCA in one resource: a device that the selectors took, whether the character
+ * devices that the resource asks for are complete, and which ones a container gets.
+ */
+#pragma once
+
+#include "model/device.h"
+#include "model/resource_config.h"
+#include "model/snapshot.h"
+
+struct hca {
+	Device *device; /* the last report of it, held */
+	guint ordinal; /* its number in this resource, from its first discovery on */
+	gboolean present; /* in the last scan */
+	gboolean ready; /* its files were complete at least once: it counts */
+	gboolean healthy; /* as resource_set_health said last; TRUE until then */
+	char *reason; /* why not, or NULL */
+	char *missing; /* what its last report lacks, or NULL: complete */
+	const char *remedy; /* what helps against 'missing', or NULL */
+};
+
+void hca_free(struct hca *hca);
+
+/* Takes the report of a scan and judges its files by the rules of 'charDevices'. */
+void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *config);
+
+/* TRUE if a pod may count on it: ready and healthy. */
+gboolean hca_is_good(const struct hca *hca);
+/* TRUE if its files can be handed out now: present and complete. */
+gboolean hca_is_complete(const struct hca *hca);
+
+/* Why it is not good, or why its files are not handed out; NULL if nothing is wrong. */
+const char *hca_problem(const struct hca *hca);
+
+/* Adds the files that a container gets with it. */
+void hca_add_files(const struct hca *hca, const ResourceConfig *config, Snapshot *snapshot);
