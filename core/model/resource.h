@@ -2,41 +2,73 @@
 /*
  * One resource: which HCAs it has, in which order, and what follows for the list and
  * for an Allocate. Pure state; the daemon feeds it and publishes its snapshots.
+ *
+ * An HCA counts from the moment when its files were complete for the first time
+ * (struct hca, ready). From then on resource_set_health alone decides whether it is
+ * good, so that delays and limits are in one place: who feeds it has to observe an
+ * HCA that is not present or lacks a file (hca_problem) as bad. Files are handed out
+ * of HCAs that are present and complete now, whatever their health.
  */
 #pragma once
 
 #include "model/allocation.h"
 #include "model/device.h"
+#include "model/hca.h"
 #include "model/resource_config.h"
 #include "model/snapshot.h"
 
 typedef struct resource Resource;
 
-/* An HCA that the selectors took, as the resource sees it. */
-struct hca {
-	Device *device; /* the last report of it, held */
-	guint ordinal; /* its number in this resource, from its first discovery on */
-	gboolean present; /* in the last scan */
-	gboolean healthy; /* by its port and its presence, as resource_set_health said */
-	char *reason; /* why not, or NULL */
-	char *missing; /* which required file is missing, or NULL: complete */
-};
-
+/* Takes the reference to config over. */
 Resource *resource_new(ResourceConfig *config);
 void resource_free(Resource *resource);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Resource, resource_free)
 const ResourceConfig *resource_config(const Resource *resource);
 
-/* The HCAs (Device *) that a scan found and the selectors took. Others that were
- * here before stay as not present. */
+/* The HCAs (Device *) that a scan found and the selectors took, in any order. Others
+ * that were here before stay as not present. */
 void resource_set_devices(Resource *resource, GPtrArray *devices);
 /* Health of one HCA by identity. FALSE if the resource does not have it. */
 gboolean resource_set_health(Resource *resource, const char *identity, gboolean healthy,
 			     const char *reason);
 /* struct hca *, by ordinal; borrowed. */
 GPtrArray *resource_hcas(const Resource *resource);
+/* By identity; NULL if the resource never had it. */
+const struct hca *resource_find(const Resource *resource, const char *identity);
+
+/* What outlives the process: the HCAs in the order of their ordinals. */
+struct saved_hca {
+	Device *device; /* held */
+	gboolean ready;
+};
+
+void saved_hca_free(struct saved_hca *saved);
+/* struct saved_hca * */
+GPtrArray *resource_save(const Resource *resource);
+/* Into a resource that has no HCA yet. They count as present, as if a scan had just
+ * found them. */
+void resource_restore(Resource *resource, GPtrArray *saved);
 
 /* A new snapshot of the present state. */
 Snapshot *resource_snapshot(const Resource *resource);
+
+/* Looks at a file again before it is handed out, and hears what is left out. */
+struct file_checker {
+	/* The host path to hand out, or NULL and an error. */
+	char *(*resolve)(const struct char_file *file, gpointer data, GError **error);
+	void (*left_out)(const char *text, gpointer data); /* NULL: nobody listens */
+	gpointer data;
+};
+
+/* The answer to an Allocate from the snapshot that the kubelet saw: files, mounts and
+ * variables, sorted, each once. 'checker' NULL: the paths as they are. NULL and an
+ * error for the pod's author when there is nothing to hand out. */
+Allocation *resource_compose(const ResourceConfig *config, const Snapshot *snapshot,
+			     const char *const *ids, gsize n_ids,
+			     const struct file_checker *checker, GError **error);
+
+#define RESOURCE_ERROR (resource_error_quark())
+GQuark resource_error_quark(void);
 
 /* Why the resource has no healthy slot, for people; NULL if it has one. */
 char *resource_trouble(const Resource *resource);

@@ -21,7 +21,7 @@ struct slot {
 struct char_file {
 	char *host_path; /* "/dev/infiniband/uverbs0": same path in the container */
 	char *dev_name; /* below the device root: "infiniband/uverbs0" */
-	char *rdma_device; /* NULL for rdma_cm and vendors' nodes */
+	char *rdma_device; /* NULL for rdma_cm, and vendors' nodes that belong to none */
 	guint hca; /* ordinal of the HCA that it belongs to; SNAPSHOT_NO_HCA for rdma_cm */
 	gboolean required; /* without it the HCA is of no use: left out as a whole */
 	char *sysfs_dir; /* below the sysfs root, for the check at Allocate; or NULL */

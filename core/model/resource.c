@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/resource.h"
+
+#include <string.h>
+
+#include "model/shared.h"
+
+struct resource {
+	ResourceConfig *config;
+	GPtrArray *hcas; /* struct hca *; the index is the ordinal */
+};
+
+G_DEFINE_QUARK(rdmadp - resource - error - quark, resource_error)
+
+static void free_hca(gpointer data)
+{
+	hca_free(data);
+}
+
+Resource *resource_new(ResourceConfig *config)
+{
+	Resource *resource = g_new0(Resource, 1);
+
+	resource->config = config;
+	resource->hcas = g_ptr_array_new_with_free_func(free_hca);
+	return resource;
+}
+
+void resource_free(Resource *resource)
+{
+	if (resource == NULL)
+		return;
+	g_ptr_array_unref(resource->hcas);
+	resource_config_unref(resource->config);
+	g_free(resource);
+}
+
+const ResourceConfig *resource_config(const Resource *resource)
+{
+	return resource->config;
+}
+
+GPtrArray *resource_hcas(const Resource *resource)
+{
+	return resource->hcas;
+}
+
+static struct hca *find(const Resource *resource, const char *identity)
+{
+	for (guint i = 0; i < resource->hcas->len; i++) {
+		struct hca *hca = g_ptr_array_index(resource->hcas, i);
+
+		if (strcmp(device_identity(hca->device), identity) == 0)
+			return hca;
+	}
+	return NULL;
+}
+
+const struct hca *resource_find(const Resource *resource, const char *identity)
+{
+	return find(resource, identity);
+}
+
+static struct hca *append(Resource *resource)
+{
+	struct hca *hca = g_new0(struct hca, 1);
+
+	hca->ordinal = resource->hcas->len;
+	hca->healthy = TRUE;
+	g_ptr_array_add(resource->hcas, hca);
+	return hca;
+}
+
+static int device_order(gconstpointer a, gconstpointer b)
+{
+	return device_compare(*(const Device *const *)a, *(const Device *const *)b);
+}
+
+void resource_set_devices(Resource *resource, GPtrArray *devices)
+{
+	g_autoptr(GPtrArray) sorted = g_ptr_array_copy(devices, NULL, NULL);
+
+	g_ptr_array_set_free_func(sorted, NULL);
+	g_ptr_array_sort(sorted, device_order);
+	for (guint i = 0; i < resource->hcas->len; i++)
+		((struct hca *)g_ptr_array_index(resource->hcas, i))->present = FALSE;
+	for (guint i = 0; i < sorted->len; i++) {
+		Device *device = g_ptr_array_index(sorted, i);
+		struct hca *hca = find(resource, device_identity(device));
+
+		hca_set_device(hca == NULL ? append(resource) : hca, device, resource->config);
+	}
+}
+
+gboolean resource_set_health(Resource *resource, const char *identity, gboolean healthy,
+			     const char *reason)
+{
+	struct hca *hca = find(resource, identity);
+
+	if (hca == NULL)
+		return FALSE;
+	hca->healthy = healthy;
+	g_free(hca->reason);
+	hca->reason = healthy ? NULL : g_strdup(reason);
+	return TRUE;
+}
+
+void saved_hca_free(struct saved_hca *saved)
+{
+	if (saved == NULL)
+		return;
+	device_unref(saved->device);
+	g_free(saved);
+}
+
+static void free_saved(gpointer data)
+{
+	saved_hca_free(data);
+}
+
+GPtrArray *resource_save(const Resource *resource)
+{
+	GPtrArray *all = g_ptr_array_new_with_free_func(free_saved);
+
+	for (guint i = 0; i < resource->hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(resource->hcas, i);
+		struct saved_hca *saved = g_new0(struct saved_hca, 1);
+
+		saved->device = device_ref(hca->device);
+		saved->ready = hca->ready;
+		g_ptr_array_add(all, saved);
+	}
+	return all;
+}
+
+void resource_restore(Resource *resource, GPtrArray *saved)
+{
+	g_return_if_fail(resource->hcas->len == 0);
+	for (guint i = 0; i < saved->len; i++) {
+		const struct saved_hca *one = g_ptr_array_index(saved, i);
+		struct hca *hca = append(resource);
+
+		hca_set_device(hca, one->device, resource->config);
+		hca->ready |= one->ready;
+	}
+}
+
+static void add_files(Snapshot *snapshot, const ResourceConfig *config, const struct hca *hca)
+{
+	if (hca_is_complete(hca))
+		hca_add_files(hca, config, snapshot);
+	else
+		g_ptr_array_add(snapshot->notes,
+				g_strdup_printf("'%s' is left out: %s", device_id(hca->device),
+						hca_problem(hca)));
+}
+
+Snapshot *resource_snapshot(const Resource *resource)
+{
+	Snapshot *snapshot = snapshot_new(resource->config->full_name);
+
+	for (guint i = 0; i < resource->hcas->len; i++)
+		add_files(snapshot, resource->config, g_ptr_array_index(resource->hcas, i));
+	shared_add_slots(snapshot, resource->config, resource->hcas);
+	return snapshot;
+}
+
+Allocation *resource_compose(const ResourceConfig *config, const Snapshot *snapshot,
+			     const char *const *ids, gsize n_ids,
+			     const struct file_checker *checker, GError **error)
+{
+	if (n_ids == 0) {
+		g_set_error(error, RESOURCE_ERROR, 0, "'%s': no device was asked for",
+			    config->full_name);
+		return NULL;
+	}
+	for (gsize i = 0; i < n_ids; i++) {
+		if (g_hash_table_contains(snapshot->slot_index, ids[i]))
+			continue;
+		g_set_error(error, RESOURCE_ERROR, 0, "'%s' has no device '%s'", config->full_name,
+			    ids[i]);
+		return NULL;
+	}
+	return shared_compose(config, snapshot, checker, error);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/shared.h"
+
+#include <string.h>
+
+/* --- slots --- */
+
+static gboolean any_ready(GPtrArray *hcas)
+{
+	for (guint i = 0; i < hcas->len; i++)
+		if (((const struct hca *)g_ptr_array_index(hcas, i))->ready)
+			return TRUE;
+	return FALSE;
+}
+
+static guint n_slots(const ResourceConfig *config, GPtrArray *hcas)
+{
+	if (!any_ready(hcas))
+		return 0;
+	return config->rdma_hca_max < 0 ? hcas->len : (guint)config->rdma_hca_max;
+}
+
+static guint n_bad(GPtrArray *hcas)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < hcas->len; i++)
+		n += hca_is_good(g_ptr_array_index(hcas, i)) ? 0 : 1;
+	return n;
+}
+
+/* Every bad HCA takes the slot of its ordinal, or the next one that is free. */
+static void take_slots(GByteArray *bad, GPtrArray *hcas)
+{
+	guint taken = 0;
+
+	for (guint i = 0; i < hcas->len && taken < bad->len; i++) {
+		guint slot = i % bad->len;
+
+		if (hca_is_good(g_ptr_array_index(hcas, i)))
+			continue;
+		while (bad->data[slot])
+			slot = (slot + 1) % bad->len;
+		bad->data[slot] = TRUE;
+		taken++;
+	}
+}
+
+static gboolean all_bad(enum health_policy policy, GPtrArray *hcas)
+{
+	guint bad = n_bad(hcas);
+
+	if (policy == HEALTH_OFF)
+		return FALSE;
+	return bad == hcas->len || (policy == HEALTH_ANY_DEVICE && bad > 0);
+}
+
+/* One byte a slot: TRUE is Unhealthy. */
+static GByteArray *bad_slots(const ResourceConfig *config, GPtrArray *hcas, guint n)
+{
+	GByteArray *bad = g_byte_array_sized_new(n);
+
+	g_byte_array_set_size(bad, n);
+	if (n == 0)
+		return bad;
+	memset(bad->data, all_bad(config->health_policy, hcas) ? TRUE : FALSE, n);
+	if (config->health_policy == HEALTH_PER_DEVICE && !bad->data[0])
+		take_slots(bad, hcas);
+	return bad;
+}
+
+static int node_of(GPtrArray *hcas, guint slot)
+{
+	const struct hca *hca = g_ptr_array_index(hcas, slot % hcas->len);
+
+	return device_abi(hca->device)->numa_node;
+}
+
+/* All or nothing: a scheduler must not prefer a slot because it says less. */
+static gboolean knows_topology(const ResourceConfig *config, GPtrArray *hcas)
+{
+	if (config->topology != 1)
+		return FALSE;
+	for (guint i = 0; i < hcas->len; i++)
+		if (node_of(hcas, i) < 0)
+			return FALSE;
+	return TRUE;
+}
+
+void shared_add_slots(Snapshot *snapshot, const ResourceConfig *config, GPtrArray *hcas)
+{
+	guint n = n_slots(config, hcas);
+	g_autoptr(GByteArray) bad = bad_slots(config, hcas, n);
+	gboolean topology = knows_topology(config, hcas);
+
+	for (guint i = 0; i < n; i++)
+		snapshot_add_slot(snapshot, g_strdup_printf("%s-%u", config->full_name, i),
+				  !bad->data[i], topology ? node_of(hcas, i) : -1);
+}
+
+/* --- Allocate --- */
+
+struct composer {
+	const ResourceConfig *config;
+	const Snapshot *snapshot;
+	const struct file_checker *checker;
+	GPtrArray *paths; /* of snapshot->files, in its order; NULL: not handed out */
+	GHashTable *dropped; /* RDMA devices one file of which is not right now */
+	GString *why; /* what is left out, for the error when nothing remains */
+};
+
+static gboolean is_rdma_cm(const struct char_file *file)
+{
+	return strcmp(file->dev_name, "infiniband/rdma_cm") == 0;
+}
+
+static gboolean is_uverbs(const struct char_file *file)
+{
+	return g_str_has_prefix(file->dev_name, "infiniband/uverbs");
+}
+
+static void add_reason(struct composer *composer, const char *reason)
+{
+	g_string_append_printf(composer->why, "%s%s", composer->why->len > 0 ? "; " : "", reason);
+}
+
+static void leave_out(struct composer *composer, const struct char_file *file, const char *why)
+{
+	const struct file_checker *checker = composer->checker;
+	const char *what = file->rdma_device == NULL ? file->host_path : file->rdma_device;
+	g_autofree char *text = g_strdup_printf("'%s' is left out: %s", what, why);
+
+	if (file->rdma_device != NULL)
+		g_hash_table_add(composer->dropped, file->rdma_device);
+	add_reason(composer, text);
+	if (checker->left_out != NULL)
+		checker->left_out(text, checker->data);
+}
+
+/* FALSE if the container cannot do without the file. */
+static gboolean resolve(struct composer *composer, const struct char_file *file, GError **error)
+{
+	const struct file_checker *checker = composer->checker;
+	g_autoptr(GError) problem = NULL;
+	char *path = checker->resolve(file, checker->data, &problem);
+	const char *why = problem == NULL ? "it cannot be used" : problem->message;
+
+	g_ptr_array_add(composer->paths, path);
+	if (path != NULL)
+		return TRUE;
+	if (is_rdma_cm(file) && composer->config->rdma_cm == CHAR_REQUIRED) {
+		g_set_error(error, RESOURCE_ERROR, 0, "'%s': %s", composer->config->full_name, why);
+		return FALSE;
+	}
+	leave_out(composer, file, why);
+	return TRUE;
+}
+
+/* For a caller without a checker. */
+static char *take_as_it_is(const struct char_file *file, G_GNUC_UNUSED gpointer data,
+			   G_GNUC_UNUSED GError **error)
+{
+	return g_strdup(file->host_path);
+}
+
+static gboolean resolve_all(struct composer *composer, GError **error)
+{
+	for (guint i = 0; i < composer->snapshot->files->len; i++)
+		if (!resolve(composer, g_ptr_array_index(composer->snapshot->files, i), error))
+			return FALSE;
+	return TRUE;
+}
+
+/* The path of the i-th file, or NULL if it or its HCA is left out. */
+static const char *path_of(const struct composer *composer, guint i)
+{
+	const struct char_file *file = g_ptr_array_index(composer->snapshot->files, i);
+
+	if (file->rdma_device != NULL &&
+	    g_hash_table_contains(composer->dropped, file->rdma_device))
+		return NULL;
+	return g_ptr_array_index(composer->paths, i);
+}
+
+static int text_order(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The files; returns the names of the RDMA devices among them, sorted. */
+static GPtrArray *add_files(const struct composer *composer, Allocation *allocation)
+{
+	GPtrArray *names = g_ptr_array_new();
+
+	for (guint i = 0; i < composer->paths->len; i++) {
+		const struct char_file *file = g_ptr_array_index(composer->snapshot->files, i);
+		const char *path = path_of(composer, i);
+
+		if (path == NULL)
+			continue;
+		allocation_add_device(allocation, path);
+		if (is_uverbs(file))
+			g_ptr_array_add(names, file->rdma_device);
+	}
+	g_ptr_array_sort(names, text_order);
+	return names;
+}
+
+static void add_mounts(Allocation *allocation, GPtrArray *mounts)
+{
+	for (guint i = 0; mounts != NULL && i < mounts->len; i++) {
+		const struct resource_mount *mount = g_ptr_array_index(mounts, i);
+
+		allocation_add_mount(allocation, mount->host_path, mount->container_path,
+				     mount->read_only);
+	}
+}
+
+static void add_hca_list(Allocation *allocation, const char *variable, GPtrArray *names)
+{
+	g_autofree char *list = NULL;
+
+	if (variable == NULL)
+		return;
+	g_ptr_array_add(names, NULL);
+	list = g_strjoinv(",", (char **)names->pdata);
+	allocation_add_env(allocation, variable, list);
+}
+
+static Allocation *compose(struct composer *composer, GError **error)
+{
+	const ResourceConfig *config = composer->config;
+	g_autoptr(Allocation) allocation = allocation_new();
+	g_autoptr(GPtrArray) names = NULL;
+
+	if (!resolve_all(composer, error))
+		return NULL;
+	names = add_files(composer, allocation);
+	if (names->len == 0) {
+		g_set_error(error, RESOURCE_ERROR, 0, "'%s' has no HCA that can be used now: %s",
+			    config->full_name, composer->why->str);
+		return NULL;
+	}
+	add_mounts(allocation, config->mounts);
+	add_hca_list(allocation, config->env_hca_list, names);
+	allocation_finish(allocation);
+	return g_steal_pointer(&allocation);
+}
+
+Allocation *shared_compose(const ResourceConfig *config, const Snapshot *snapshot,
+			   const struct file_checker *checker, GError **error)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GHashTable) dropped = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GString) why = g_string_new(NULL);
+	const struct file_checker trusting = {.resolve = take_as_it_is};
+	struct composer composer = {config, snapshot, checker == NULL ? &trusting : checker,
+				    paths,  dropped,  why};
+
+	for (guint i = 0; i < snapshot->notes->len; i++)
+		add_reason(&composer, g_ptr_array_index(snapshot->notes, i));
+	return compose(&composer, error);
+}
