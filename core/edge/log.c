@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "edge/json_writer.h"
+#include "model/text.h"
 
 /* The lock keeps lines that are longer than a pipe's atomic write in one piece,
  * and the node's name alive. The level is read on its own, for log_enabled. */
@@ -89,36 +90,6 @@ static char *timestamp(void)
 	return g_strdup_printf("%s.%03dZ", seconds, g_date_time_get_microsecond(now) / 1000);
 }
 
-static void append_escaped_char(GString *line, gunichar c)
-{
-	if (c == '\n')
-		g_string_append(line, "\\n");
-	else if (c == '\t')
-		g_string_append(line, "\\t");
-	else if (c == '\r')
-		g_string_append(line, "\\r");
-	else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
-		g_string_append_printf(line, "\\x%02x", c);
-	else
-		g_string_append_unichar(line, c);
-}
-
-/* What comes from devices, files and peers must not be able to forge a line or to
- * talk to the terminal. */
-static void append_escaped(GString *line, const char *text)
-{
-	for (const char *at = text; *at != '\0';) {
-		gunichar c = g_utf8_get_char_validated(at, -1);
-		if (c == (gunichar)-1 || c == (gunichar)-2) {
-			g_string_append_printf(line, "\\x%02x", (guchar)*at);
-			at++;
-			continue;
-		}
-		append_escaped_char(line, c);
-		at = g_utf8_next_char(at);
-	}
-}
-
 static void format_text(GString *line, enum log_level level, const char *area, const char *message)
 {
 	if (line_format == LOG_FORMAT_JOURNAL) {
@@ -127,9 +98,9 @@ static void format_text(GString *line, enum log_level level, const char *area, c
 		g_autofree char *now = timestamp();
 		g_string_append_printf(line, "%s %s: ", now, level_name(level));
 	}
-	append_escaped(line, area);
+	text_append_escaped(line, area);
 	g_string_append(line, ": ");
-	append_escaped(line, message);
+	text_append_escaped(line, message);
 }
 
 static void format_json(GString *line, enum log_level level, const char *area, const char *message)
