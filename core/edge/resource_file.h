@@ -7,24 +7,8 @@
 
 #include <glib.h>
 
+#include "model/finding.h"
 #include "model/resource_config.h"
-
-enum finding_level { FINDING_WARNING, FINDING_ERROR };
-
-/* One thing wrong with a configuration file. The text names the path
- * (configList[0].selectors.deviceIDs[1]) or line and column, the value, the rule
- * and, where it can, the remedy. */
-struct finding {
-	enum finding_level level;
-	char *text;
-};
-
-void finding_free(struct finding *finding);
-
-/* Appends a finding; printf-like. */
-void findings_add(GPtrArray *findings, enum finding_level level, const char *format, ...)
-	G_GNUC_PRINTF(3, 4);
-gboolean findings_have_error(GPtrArray *findings);
 
 typedef struct resource_file ResourceFile;
 
