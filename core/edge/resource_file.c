@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/resource_file.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "edge/json.h"
+#include "edge/resource_parse.h"
+#include "edge/resource_reader.h"
+
+#define DEFAULT_RESCAN_S 60
+#define LONGEST_PERIOD_S (30 * 24 * 60 * 60)
+/* A ConfigMap holds 1 MiB. */
+#define LARGEST_FILE 4194304
+
+/* A period above 30 days is taken as 30 days: timers count milliseconds in 32 bits. */
+static void read_period(const JsonValue *value, int *ret_seconds, GPtrArray *findings)
+{
+	int seconds;
+	if (value->kind == JSON_KIND_INT && value->integer < 0) {
+		reader_error(value, findings,
+			     "invalid \"%s\" configuration \"%" G_GINT64_FORMAT
+			     "\"; seconds from 0 on are allowed, 0 switches it off",
+			     value->key, value->integer);
+		return;
+	}
+	if (!reader_int(value, 0, G_MAXINT, &seconds, findings))
+		return;
+	if (seconds > LONGEST_PERIOD_S)
+		reader_warning(value, findings, "%d is more than 30 days and is taken as 30 days",
+			       seconds);
+	*ret_seconds = MIN(seconds, LONGEST_PERIOD_S);
+}
+
+static void read_rescan(const JsonValue *value, const struct json_field *field, gpointer target,
+			GPtrArray *findings)
+{
+	(void)field;
+	ResourceFile *file = target;
+	read_period(value, &file->rescan_s, findings);
+}
+
+static void read_fault_detect(const JsonValue *value, const struct json_field *field,
+			      gpointer target, GPtrArray *findings)
+{
+	(void)field;
+	ResourceFile *file = target;
+	read_period(value, &file->fault_detect_s, findings);
+}
+
+static void read_config_list(const JsonValue *value, const struct json_field *field,
+			     gpointer target, GPtrArray *findings)
+{
+	(void)field;
+	ResourceFile *file = target;
+	if (!reader_expect(value, JSON_KIND_ARRAY, findings))
+		return;
+	for (guint i = 0; i < value->items->len; i++)
+		g_ptr_array_add(file->resources,
+				resource_parse_entry(g_ptr_array_index(value->items, i), findings));
+}
+
+static const struct json_field top_fields[] = {
+	{"periodicUpdateInterval", read_rescan, 0},
+	{"faultDetectPeriod", read_fault_detect, 0},
+	{"configList", read_config_list, 0},
+	{NULL, NULL, 0},
+};
+
+static const struct json_advice top_advice[] = {
+	{"resourceList", "it is called \"configList\" here"},
+	{"resources", "it is called \"configList\" here"},
+	{"resourceName", "it belongs inside an entry of \"configList\""},
+	{"selectors", "it belongs inside an entry of \"configList\""},
+	{NULL, NULL},
+};
+
+static const struct json_level top_level = {top_fields, top_advice};
+
+static void check_not_empty(const JsonValue *top, const ResourceFile *file, GPtrArray *findings)
+{
+	const JsonValue *list = json_find(top, "configList");
+	gboolean is_list = list != NULL && list->kind == JSON_KIND_ARRAY;
+	gboolean is_null = list == NULL || list->kind == JSON_KIND_NULL;
+	if (file->resources->len == 0 && (is_list || is_null))
+		findings_add_at(
+			findings, FINDING_ERROR, "configList",
+			"no resources configuration found; the file needs at least one "
+			"entry: {\"configList\": [{\"resourceName\": …, \"selectors\": …}]}");
+}
+
+static void check_unique(const JsonValue *top, const ResourceFile *file, GPtrArray *findings)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < file->resources->len; i++) {
+		const ResourceConfig *config = g_ptr_array_index(file->resources, i);
+		gpointer first;
+		if (config->full_name == NULL)
+			continue;
+		if (!g_hash_table_lookup_extended(seen, config->full_name, NULL, &first)) {
+			g_hash_table_insert(seen, config->full_name, GUINT_TO_POINTER(i));
+			continue;
+		}
+		const JsonValue *entry = g_ptr_array_index(json_find(top, "configList")->items, i);
+		reader_error(json_find(entry, "resourceName"), findings,
+			     "resource name \"%s\" already exists: \"%s\" is also configList[%u]",
+			     config->name, config->full_name, GPOINTER_TO_UINT(first));
+	}
+}
+
+static ResourceFile *file_new(void)
+{
+	ResourceFile *file = g_new0(ResourceFile, 1);
+	file->rescan_s = DEFAULT_RESCAN_S;
+	file->fault_detect_s = -1;
+	file->resources = g_ptr_array_new_with_free_func((GDestroyNotify)resource_config_unref);
+	return file;
+}
+
+void resource_file_free(ResourceFile *file)
+{
+	if (file == NULL)
+		return;
+	g_ptr_array_unref(file->resources);
+	g_free(file);
+}
+
+ResourceFile *resource_file_parse(const char *text, gsize length, GPtrArray *findings)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(JsonValue) top = json_parse(text, length, &error);
+	if (top == NULL) {
+		findings_add(findings, FINDING_ERROR, "%s", error->message);
+		return NULL;
+	}
+	guint errors_before = findings_count(findings, FINDING_ERROR);
+	g_autoptr(ResourceFile) file = file_new();
+	if (reader_walk(top, &top_level, file, findings)) {
+		check_not_empty(top, file, findings);
+		check_unique(top, file, findings);
+	}
+	if (findings_count(findings, FINDING_ERROR) > errors_before)
+		return NULL;
+	return g_steal_pointer(&file);
+}
+
+/* NULL or why the file had better not be opened: a FIFO would block for ever. */
+static const char *check_file(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return g_strerror(errno);
+	if (S_ISDIR(st.st_mode))
+		return "it is a directory";
+	if (!S_ISREG(st.st_mode))
+		return "it is not a regular file";
+	return st.st_size > LARGEST_FILE ? "it is larger than 4 MiB" : NULL;
+}
+
+ResourceFile *resource_file_read(const char *path, GPtrArray *findings)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	gsize length;
+	const char *problem = check_file(path);
+	if (problem == NULL && !g_file_get_contents(path, &text, &length, &error))
+		problem = error->message;
+	if (problem == NULL)
+		return resource_file_parse(text, length, findings);
+	findings_add(findings, FINDING_ERROR,
+		     "cannot be read: %s; mount the ConfigMap there, or name another file with "
+		     "--resources",
+		     problem);
+	return NULL;
+}
