@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/candidates.h"
+
+#include <string.h>
+
+#include "model/selector_list.h"
+
+/* More values than this help nobody. */
+#define SHOWN 8
+
+struct search {
+	const struct selector_matcher *matcher;
+	GPtrArray *devices;
+	GArray *lists; /* of the selector object */
+	GByteArray *alive; /* for each list: does it take any device? */
+	const char *start; /* of every text: "", or which object of several */
+	GPtrArray *texts;
+};
+
+static const struct selector_list *list_at(const struct search *search, guint i)
+{
+	return &g_array_index(search->lists, struct selector_list, i);
+}
+
+static gboolean takes_any(const struct search *search, guint list)
+{
+	for (guint i = 0; i < search->devices->len; i++)
+		if (selector_list_takes(list_at(search, list),
+					g_ptr_array_index(search->devices, i), search->matcher))
+			return TRUE;
+	return FALSE;
+}
+
+/* Does the device pass all lists but 'except' and those that pass no device? */
+static gboolean passes_others(const struct search *search, const Device *device, guint except)
+{
+	for (guint i = 0; i < search->lists->len; i++)
+		if (i != except && search->alive->data[i] &&
+		    !selector_list_takes(list_at(search, i), device, search->matcher))
+			return FALSE;
+	return TRUE;
+}
+
+static void add_seen(GPtrArray *values, const struct selector_list *list, const Device *device)
+{
+	g_autoptr(GPtrArray) seen = selector_list_seen(list, device);
+
+	for (guint i = 0; i < seen->len; i++)
+		selector_add_once(values, g_ptr_array_index(seen, i));
+}
+
+/* What the devices that pass the other lists have; returns how many these are. */
+static guint seen_in_others(const struct search *search, guint list, GPtrArray *values)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < search->devices->len; i++) {
+		const Device *device = g_ptr_array_index(search->devices, i);
+
+		if (!passes_others(search, device, list))
+			continue;
+		add_seen(values, list_at(search, list), device);
+		n++;
+	}
+	return n;
+}
+
+static void append_values(GString *text, GPtrArray *values)
+{
+	guint shown = MIN(values->len, SHOWN);
+
+	if (values->len == 0)
+		g_string_append(text, "none");
+	for (guint i = 0; i < shown; i++)
+		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "",
+				       (const char *)g_ptr_array_index(values, i));
+	if (values->len > shown)
+		g_string_append_printf(text, " and %u more", values->len - shown);
+}
+
+static gboolean has_representor(const Device *device, const char *name)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+
+	for (guint32 i = 0; i < abi->n_netdevs; i++)
+		if ((abi->netdevs[i]->flags & RDMADP_NET_REPRESENTOR) &&
+		    strcmp(abi->netdevs[i]->name, name) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* A name that is there, but stands for a function of its own. */
+static void append_representors(GString *text, const struct search *search,
+				const struct selector_list *list)
+{
+	if (list->key != SELECTOR_IF_NAMES)
+		return;
+	for (gsize i = 0; list->values[i] != NULL; i++)
+		for (guint j = 0; j < search->devices->len; j++)
+			if (has_representor(g_ptr_array_index(search->devices, j), list->values[i]))
+				g_string_append_printf(
+					text,
+					"; %s is a switchdev representor of '%s', which never "
+					"counts: select its functions with pfNames",
+					list->values[i],
+					device_id(g_ptr_array_index(search->devices, j)));
+}
+
+static GString *text_new(const struct search *search, const struct selector_list *list)
+{
+	g_autofree char *name = selector_list_name(list);
+	g_autofree char *values = g_strjoinv(", ", (char **)list->values);
+	GString *text = g_string_new(search->start);
+
+	g_string_append_printf(text, "%s %s", name, values);
+	return text;
+}
+
+static void tell(const struct search *search, GString *text)
+{
+	g_ptr_array_add(search->texts, g_string_free(text, FALSE));
+}
+
+/* The list takes no device at all. */
+static void explain_list(const struct search *search, guint list)
+{
+	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(g_free);
+	GString *text = text_new(search, list_at(search, list));
+
+	if (search->lists->len > 1 && seen_in_others(search, list, values) > 0) {
+		g_string_append(text, " match no device; devices that pass the other lists have ");
+	} else {
+		for (guint i = 0; i < search->devices->len; i++)
+			add_seen(values, list_at(search, list),
+				 g_ptr_array_index(search->devices, i));
+		g_string_append(text, " match no device; the devices of this bus have ");
+	}
+	append_values(text, values);
+	append_representors(text, search, list_at(search, list));
+	tell(search, text);
+}
+
+/* Each list takes a device, but no device passes all: tells what the ones have that
+ * fail in a single list. */
+static void explain_combination(const struct search *search)
+{
+	guint told = 0;
+
+	for (guint i = 0; i < search->lists->len; i++) {
+		g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(g_free);
+		GString *text;
+
+		if (seen_in_others(search, i, values) == 0)
+			continue;
+		text = text_new(search, list_at(search, i));
+		g_string_append(text, " match none of the devices that pass the other lists; these "
+				      "have ");
+		append_values(text, values);
+		tell(search, text);
+		told++;
+	}
+	if (told == 0)
+		g_ptr_array_add(search->texts,
+				g_strconcat(search->start,
+					    "each list matches a device, but every device fails at "
+					    "least two of them",
+					    NULL));
+}
+
+static void explain_lists(const struct search *search)
+{
+	guint before = search->texts->len;
+
+	for (guint i = 0; i < search->lists->len; i++) {
+		guint8 alive = takes_any(search, i) ? TRUE : FALSE;
+
+		g_byte_array_append(search->alive, &alive, 1);
+	}
+	for (guint i = 0; i < search->lists->len; i++)
+		if (!search->alive->data[i])
+			explain_list(search, i);
+	if (search->texts->len == before)
+		explain_combination(search);
+}
+
+/* TRUE if a device passes all lists, so that only 'exclude' can have removed it. */
+static gboolean any_passes(const struct search *search)
+{
+	for (guint i = 0; i < search->devices->len; i++) {
+		const Device *device = g_ptr_array_index(search->devices, i);
+		guint list = 0;
+
+		while (list < search->lists->len &&
+		       selector_list_takes(list_at(search, list), device, search->matcher))
+			list++;
+		if (list == search->lists->len)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static gboolean takes_a_device(const ResourceConfig *config, const struct selector *selector,
+			       const struct search *search)
+{
+	g_autoptr(GPtrArray) one = g_ptr_array_new();
+	ResourceConfig alone = *config;
+
+	g_ptr_array_add(one, (gpointer)selector);
+	alone.selectors = one;
+	for (guint i = 0; i < search->devices->len; i++)
+		if (selector_judge(&alone, g_ptr_array_index(search->devices, i),
+				   search->matcher->match, search->matcher->data, NULL))
+			return TRUE;
+	return FALSE;
+}
+
+static void explain(const ResourceConfig *config, const struct selector *selector,
+		    struct search *search)
+{
+	g_autoptr(GArray) lists = selector_lists(selector);
+	g_autoptr(GByteArray) alive = g_byte_array_new();
+
+	search->lists = lists;
+	search->alive = alive;
+	if (takes_a_device(config, selector, search))
+		return;
+	if (any_passes(search))
+		g_ptr_array_add(search->texts,
+				g_strconcat(search->start,
+					    "exclude removes every device that the lists take",
+					    NULL));
+	else
+		explain_lists(search);
+}
+
+GPtrArray *selector_candidates(const ResourceConfig *config, GPtrArray *devices,
+			       selector_match_fn match, gpointer match_data)
+{
+	const struct selector_matcher matcher = {match, match_data};
+	GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+	struct search search = {.matcher = &matcher, .devices = devices, .texts = texts};
+
+	if (devices->len == 0) {
+		g_ptr_array_add(texts,
+				g_strdup_printf("the bus '%s' has no device that could do RDMA",
+						config->bus));
+		return texts;
+	}
+	for (guint i = 0; i < config->selectors->len; i++) {
+		g_autofree char *start = config->selectors->len == 1
+						 ? g_strdup("")
+						 : g_strdup_printf("selectors[%u]: ", i);
+
+		search.start = start;
+		explain(config, g_ptr_array_index(config->selectors, i), &search);
+	}
+	return texts;
+}

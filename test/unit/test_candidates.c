@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/candidates.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/config_builder.h"
+#include "support/device_builder.h"
+
+static const char *const intel[] = {
+	"0000:0d:00.0 driver=ice @vendor=8086 @device=159b net=ens1 rdma=irdma0 port=1:eth:active",
+	"0000:0d:00.1 driver=ice @vendor=8086 @device=159b net=ens2 rdma=irdma1 port=1:eth:active",
+	"0000:3b:00.0 driver=mlx5_core @vendor=15b3 @device=101b net=ib0:ib rdma=mlx5_0 "
+	"port=1:ib:active",
+	"0000:81:00.0 driver=mlx5_core @vendor=15b3 @device=1015 net=pf0 "
+	"net=eth3:eth:representor",
+	NULL,
+};
+
+/* Texts are separated by '\n'. */
+static const struct {
+	const char *selectors;
+	const char *texts;
+} table[] = {
+	{"vendors=8086", ""},
+	{"vendors=8086 deviceIDs=0d00,b500 drivers=irdma linkTypes=ether",
+	 "deviceIDs 0d00, b500 match no device; devices that pass the other lists have 159b\n"
+	 "drivers irdma match no device; devices that pass the other lists have ice"},
+	{"deviceIDs=0d00", "deviceIDs 0d00 match no device; the devices of this bus have 159b, "
+			   "101b, 1015"},
+	{"deviceIDs=0d00 ifNames=x",
+	 "deviceIDs 0d00 match no device; devices that pass the other lists have 159b, 101b, 1015\n"
+	 "ifNames x match no device; devices that pass the other lists have ens1, ens2, ib0, pf0"},
+	{"vendors=15b3 linkTypes=infiniband numaNodes=1",
+	 "numaNodes 1 match no device; devices that pass the other lists have none"},
+	{"vendors=15b3 deviceIDs=159b",
+	 "vendors 15b3 match none of the devices that pass the other lists; these have 8086\n"
+	 "deviceIDs 159b match none of the devices that pass the other lists; these have 101b, "
+	 "1015"},
+	{"vendors=8086 deviceIDs=101b ifNames=pf0",
+	 "each list matches a device, but every device fails at least two of them"},
+	{"vendors=8086 drivers=mlx5_core numaNodes=7",
+	 "numaNodes 7 match no device; the devices of this bus have none"},
+	{"ifNames=eth3", "ifNames eth3 match no device; the devices of this bus have ens1, ens2, "
+			 "ib0, pf0; eth3 is a switchdev representor of '0000:81:00.0', which never "
+			 "counts: select its functions with pfNames"},
+	{"vendors=8086 !drivers=ice", "exclude removes every device that the lists take"},
+	{"vendors=8086 !ifNames=ens1", ""},
+	{"vendors=8086 | vendors=1d0f",
+	 "selectors[1]: vendors 1d0f match no device; the devices of this bus have 8086, 15b3"},
+	{"@type=0x1", "attributes.type 0x1 match no device; the devices of this bus have none"},
+};
+
+static char *join(GPtrArray *texts)
+{
+	g_ptr_array_add(texts, NULL);
+	return g_strjoinv("\n", (char **)texts->pdata);
+}
+
+static void selectors_that_match_nothing_name_what_is_there(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(GPtrArray) devices = device_build_all(intel);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
+		g_autoptr(ResourceConfig) config = config_build(table[i].selectors);
+		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
+		g_autofree char *joined = join(texts);
+
+		assert_string_equal(joined, table[i].texts);
+	}
+}
+
+static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
+{
+	static const char *const none[] = {NULL};
+	g_autoptr(GPtrArray) devices = device_build_all(none);
+	g_autoptr(ResourceConfig) config = config_build("vendors=15b3");
+	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
+
+	assert_int_equal(texts->len, 1);
+	assert_string_equal(texts->pdata[0], "the bus 'pci' has no device that could do RDMA");
+}
+
+static void long_lists_of_values_are_cut(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(GPtrArray) devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	g_autoptr(ResourceConfig) config = config_build("ifNames=x");
+	g_autoptr(GPtrArray) texts = NULL;
+
+	for (guint i = 0; i < 11; i++) {
+		g_autofree char *words = g_strdup_printf("d%u net=n%u", i, i);
+
+		g_ptr_array_add(devices, device_build(words));
+	}
+	texts = selector_candidates(config, devices, NULL, NULL);
+	assert_string_equal(texts->pdata[0],
+			    "ifNames x match no device; the devices of this bus have n0, n1, n2, "
+			    "n3, n4, n5, n6, n7 and 3 more");
+}
+
+/* Takes the vendor in any letter case, as a bus might. */
+static int any_case(const Device *device, const char *key, const char *value,
+		    G_GNUC_UNUSED gpointer data)
+{
+	const char *seen = device_attribute(device, key);
+
+	return seen != NULL && g_ascii_strcasecmp(seen, value) == 0;
+}
+
+static void the_backend_is_asked(G_GNUC_UNUSED void **state)
+{
+	static const char *const words[] = {"a @vendor=15B3", NULL};
+	g_autoptr(GPtrArray) devices = device_build_all(words);
+	g_autoptr(ResourceConfig) config = config_build("vendors=15b3");
+	g_autoptr(GPtrArray) without = selector_candidates(config, devices, NULL, NULL);
+	g_autoptr(GPtrArray) with = selector_candidates(config, devices, any_case, NULL);
+
+	assert_int_equal(without->len, 1);
+	assert_int_equal(with->len, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(selectors_that_match_nothing_name_what_is_there),
+		cmocka_unit_test(an_empty_bus_is_said),
+		cmocka_unit_test(long_lists_of_values_are_cut),
+		cmocka_unit_test(the_backend_is_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
