@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One resource: carries out what its state machine decides. */
+#include "kubelet/plugin.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "edge/log.h"
+#include "edge/settings.h"
+#include "kubelet/listener.h"
+#include "kubelet/messages.h"
+
+/* The kubelet dials back within Register and takes up to ten seconds for it. */
+#define REGISTER_DEADLINE_MS 15000
+/* A kubelet that starts does not listen yet when its socket's file appears: as long as
+ * attempts come this quickly a refused connection is no news. */
+#define QUIET_ATTEMPTS 8
+#define STOP_GRACE_MS 1000
+
+/* --- the endpoint --- */
+
+static void on_served(gpointer data)
+{
+	plugin_feed(data, REGISTRATION_SERVED, NULL);
+}
+
+static void on_unserved(gpointer data)
+{
+	Plugin *plugin = data;
+
+	plugin_feed(plugin, REGISTRATION_UNSERVED, endpoint_trouble(plugin->endpoint));
+}
+
+static void on_accepted(int fd, gpointer data)
+{
+	Plugin *plugin = data;
+
+	rpc_server_adopt(plugin->server, fd);
+}
+
+static const struct endpoint_events endpoint_events = {on_served, on_unserved, on_accepted};
+
+static void make_endpoint(Plugin *plugin)
+{
+	Kubelet *kubelet = plugin->kubelet;
+	gboolean registers = plugin->machine.way == REGISTRATION_BY_REGISTER;
+	g_autoptr(GError) error = NULL;
+
+	endpoint_free(plugin->endpoint);
+	plugin->endpoint = endpoint_new(
+		registers ? kubelet->device_plugins_dir : kubelet->plugins_registry_dir,
+		plugin->resource, kubelet->instance, &endpoint_events, plugin, &error);
+	g_clear_pointer(&plugin->endpoint_problem, g_free);
+	if (plugin->endpoint)
+		return;
+	plugin->endpoint_problem = g_strdup(error->message);
+	log_error(plugin->resource, "%s", error->message);
+}
+
+/* --- streams --- */
+
+static void on_stream_opened(gpointer data)
+{
+	plugin_feed(data, REGISTRATION_STREAM, NULL);
+}
+
+static void on_stream_lost(gpointer data)
+{
+	plugin_feed(data, REGISTRATION_STREAM_LOST, NULL);
+}
+
+static const struct streams_events streams_events = {on_stream_opened, on_stream_lost};
+
+/* --- Register --- */
+
+static void on_register_done(enum rpc_status status, const char *message, GBytes *reply,
+			     gpointer data)
+{
+	Plugin *plugin = data;
+	g_autofree char *problem = NULL;
+
+	(void)reply;
+	plugin->request = NULL;
+	if (status == RPC_OK) {
+		plugin->registrations++;
+		plugin_feed(plugin, REGISTRATION_ACCEPTED, NULL);
+		return;
+	}
+	if (status != RPC_UNAVAILABLE)
+		problem = g_strdup_printf("the kubelet refused to register '%s': %s (status %d)",
+					  plugin->resource, message, (int)status);
+	else if (plugin->machine.attempts > QUIET_ATTEMPTS)
+		problem = g_strdup_printf(
+			"no kubelet answers at '%s': %s%s",
+			kubelet_socket_path(plugin->kubelet->socket), message,
+			strstr(message, "ermission denied") ? listener_access_hint(EACCES) : "");
+	plugin_feed(plugin, REGISTRATION_REFUSED, problem);
+}
+
+static void call_register(Plugin *plugin)
+{
+	Kubelet *kubelet = plugin->kubelet;
+	struct rpc_target target = {kubelet_socket_path(kubelet->socket), METHOD_REGISTER,
+				    REGISTER_DEADLINE_MS, 0};
+	g_autoptr(GBytes) message = NULL;
+	g_autoptr(GError) error = NULL;
+
+	kubelet_look_for_socket(kubelet, plugin);
+	plugin->generation = kubelet_socket_generation(kubelet->socket);
+	if (!kubelet_socket_check(kubelet->socket, &error)) {
+		gboolean absent =
+			g_error_matches(error, KUBELET_SOCKET_ERROR, KUBELET_SOCKET_ERROR_ABSENT);
+
+		plugin_feed(plugin, absent ? REGISTRATION_ABSENT : REGISTRATION_REFUSED,
+			    error->message);
+		return;
+	}
+	message = messages_pack_register(endpoint_name(plugin->endpoint), plugin->resource,
+					 plugin->ops.prefer != NULL);
+	plugin->request = rpc_request(kubelet->rpc, &target, message, on_register_done, plugin);
+}
+
+/* --- the other way --- */
+
+static void switch_way(Plugin *plugin, enum registration_way way)
+{
+	registration_switch(&plugin->machine, way);
+	plugin->since_us = g_get_monotonic_time();
+	make_endpoint(plugin);
+	plugin_feed(plugin, REGISTRATION_PUBLISH, NULL);
+}
+
+static void handle_no_stream(Plugin *plugin)
+{
+	Kubelet *kubelet = plugin->kubelet;
+	const char *registry = kubelet->plugins_registry_dir;
+
+	if (kubelet->registration == REGISTRATION_AUTO &&
+	    plugin->machine.way == REGISTRATION_BY_REGISTER &&
+	    g_file_test(registry, G_FILE_TEST_IS_DIR)) {
+		log_warning(
+			plugin->resource,
+			"registered, but the kubelet opened no stream: offering the resource in "
+			"'%s' until the kubelet restarts",
+			registry);
+		switch_way(plugin, REGISTRATION_BY_WATCHER);
+		return;
+	}
+	if (nag_again(&plugin->nag, "no stream", g_get_monotonic_time()))
+		log_warning(plugin->resource, "the kubelet knows the resource but opened no stream "
+					      "within 10 s: offering it again");
+}
+
+/* --- the state machine --- */
+
+static gboolean on_timer(gpointer data)
+{
+	Plugin *plugin = data;
+
+	plugin->timer = 0;
+	plugin_feed(plugin, REGISTRATION_TIMER, NULL);
+	return G_SOURCE_REMOVE;
+}
+
+static void set_timer(Plugin *plugin, int timer_ms)
+{
+	if (timer_ms == REGISTRATION_TIMER_KEEP)
+		return;
+	if (plugin->timer)
+		g_source_remove(plugin->timer);
+	plugin->timer = timer_ms < 0 ? 0 : g_timeout_add((guint)timer_ms, on_timer, plugin);
+}
+
+static void note_trouble(Plugin *plugin, enum registration_event event, const char *detail)
+{
+	gboolean waits = event == REGISTRATION_ABSENT;
+
+	if (!detail)
+		return;
+	g_free(plugin->last_error);
+	plugin->last_error = g_strdup(detail);
+	if (event == REGISTRATION_UNSERVED)
+		return; /* the endpoint has told */
+	if (nag_again(&plugin->nag, detail, g_get_monotonic_time()))
+		log_message(waits ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, plugin->resource, "%s%s",
+			    detail, waits ? "" : "; trying again");
+}
+
+static void note_streaming(Plugin *plugin)
+{
+	nag_over(&plugin->nag);
+	g_clear_pointer(&plugin->last_error, g_free);
+	log_info(plugin->resource,
+		 "the kubelet has the list: %u devices, %" G_GSIZE_FORMAT " healthy",
+		 plugin->snapshot->slots->len, snapshot_n_healthy(plugin->snapshot));
+}
+
+static void note_change(Plugin *plugin, enum plugin_state before, enum registration_event event)
+{
+	enum plugin_state now = plugin->machine.state;
+
+	if (now == before)
+		return;
+	plugin->since_us = g_get_monotonic_time();
+	log_debug(plugin->resource, "%s: %s -> %s", registration_event_name(event),
+		  registration_state_name(before), registration_state_name(now));
+	if (now == PLUGIN_STREAMING)
+		note_streaming(plugin);
+	else if (before == PLUGIN_STREAMING && now != PLUGIN_STOPPING)
+		log_info(plugin->resource, "%s: offering the resource again",
+			 event == REGISTRATION_KUBELET ? "the kubelet has restarted"
+						       : "the kubelet has ended its stream");
+}
+
+static void carry_out(Plugin *plugin, guint actions)
+{
+	if (actions & REGISTRATION_CANCEL)
+		rpc_request_cancel(g_steal_pointer(&plugin->request));
+	if (actions & REGISTRATION_END_STREAMS)
+		streams_end(plugin->streams, "rdmadp ends this stream");
+	if ((actions & REGISTRATION_LISTEN) && plugin->endpoint)
+		endpoint_open(plugin->endpoint);
+	if (actions & REGISTRATION_CLOSE)
+		g_clear_pointer(&plugin->endpoint, endpoint_free);
+	if (actions & REGISTRATION_RENEW)
+		endpoint_renew(plugin->endpoint);
+	if (actions & REGISTRATION_CALL)
+		call_register(plugin);
+	if (actions & REGISTRATION_NO_STREAM)
+		handle_no_stream(plugin);
+}
+
+void plugin_feed(Plugin *plugin, enum registration_event event, const char *detail)
+{
+	enum plugin_state before = plugin->machine.state;
+	struct registration_orders orders = registration_handle(
+		&plugin->machine, event, g_get_monotonic_time(), g_random_double());
+
+	note_trouble(plugin, event, detail);
+	note_change(plugin, before, event);
+	set_timer(plugin, orders.timer_ms);
+	carry_out(plugin, orders.actions);
+}
+
+void plugin_look(Plugin *plugin)
+{
+	if (plugin->endpoint)
+		endpoint_look(plugin->endpoint);
+}
+
+void plugin_kubelet_seen(Plugin *plugin)
+{
+	guint generation = kubelet_socket_generation(plugin->kubelet->socket);
+
+	if (generation == plugin->generation)
+		return;
+	if (plugin->kubelet->registration == REGISTRATION_AUTO &&
+	    plugin->machine.way == REGISTRATION_BY_WATCHER) {
+		log_info(plugin->resource, "the kubelet has restarted: registering again");
+		streams_end(plugin->streams, "rdmadp registers again");
+		switch_way(plugin, REGISTRATION_BY_REGISTER);
+	}
+	plugin_feed(plugin, REGISTRATION_KUBELET, NULL);
+}
+
+/* --- life --- */
+
+Plugin *plugin_new(Kubelet *kubelet, const char *resource, const struct plugin_ops *ops,
+		   gpointer data)
+{
+	Plugin *plugin = g_new0(Plugin, 1);
+
+	plugin->kubelet = kubelet;
+	plugin->resource = g_strdup(resource);
+	plugin->ops = *ops;
+	plugin->data = data;
+	plugin->since_us = g_get_monotonic_time();
+	plugin->streams = streams_new(&streams_events, plugin);
+	plugin->server = service_new(plugin);
+	registration_switch(&plugin->machine, kubelet->registration == REGISTRATION_WATCHER
+						      ? REGISTRATION_BY_WATCHER
+						      : REGISTRATION_BY_REGISTER);
+	make_endpoint(plugin);
+	return plugin;
+}
+
+void plugin_publish(Plugin *plugin, Snapshot *snapshot)
+{
+	gboolean first = plugin->snapshot == NULL;
+
+	snapshot_ref(snapshot);
+	snapshot_unref(plugin->snapshot);
+	plugin->snapshot = snapshot;
+	streams_show(plugin->streams, snapshot);
+	if (first)
+		plugin_feed(plugin, REGISTRATION_PUBLISH, NULL);
+}
+
+void plugin_get_status(const Plugin *plugin, struct plugin_status *ret_status)
+{
+	const char *problem = plugin->endpoint_problem;
+
+	if (!problem && plugin->endpoint)
+		problem = endpoint_trouble(plugin->endpoint);
+	*ret_status = (struct plugin_status){
+		.state = plugin->machine.state,
+		.since_us = plugin->since_us,
+		.streams = streams_count(plugin->streams),
+		.registrations = plugin->registrations,
+		.lists_sent = streams_lists_sent(plugin->streams),
+		.allocations = plugin->allocations,
+		.failed_allocations = plugin->failed_allocations,
+		.socket_path = plugin->endpoint ? endpoint_path(plugin->endpoint) : NULL,
+		.last_error = problem ? problem : plugin->last_error,
+	};
+}
+
+static void plugin_free(gpointer data)
+{
+	Plugin *plugin = data;
+	Kubelet *kubelet = plugin->kubelet;
+
+	streams_free(plugin->streams);
+	snapshot_unref(plugin->snapshot);
+	nag_over(&plugin->nag);
+	nag_over(&plugin->allocate_nag);
+	g_free(plugin->last_error);
+	g_free(plugin->endpoint_problem);
+	g_free(plugin->resource);
+	g_free(plugin);
+	kubelet_plugin_gone(kubelet);
+}
+
+void plugin_remove(Plugin *plugin)
+{
+	plugin_feed(plugin, REGISTRATION_STOP, NULL);
+	g_ptr_array_remove(plugin->kubelet->plugins, plugin);
+	plugin->kubelet->leaving++;
+	rpc_server_stop(plugin->server, STOP_GRACE_MS, plugin_free, plugin);
+}
