@@ -10,6 +10,7 @@
 #include <glib.h>
 
 #include "edge/rpc.h"
+#include "kubelet/preference.h"
 #include "model/allocation.h"
 #include "model/snapshot.h"
 
@@ -27,10 +28,11 @@ struct plugin_ops {
 	 * at least one, each of them known to the snapshot, in the kubelet's order. */
 	Allocation *(*allocate)(Snapshot *snapshot, const char *const *ids, gsize n_ids,
 				gpointer data, GError **error);
-	/* Picks 'size' of 'available' that include all of 'must'; NULL where the resource
-	 * does not offer GetPreferredAllocation. Returns borrowed ids. Never fails. */
-	GPtrArray *(*prefer)(Snapshot *snapshot, const char *const *available, gsize n_available,
-			     const char *const *must, gsize n_must, int size, gpointer data);
+	/* Picks wanted->size of the available ids, all of 'must' among them; NULL where the
+	 * resource does not offer GetPreferredAllocation. What is wanted makes sense and
+	 * all ids are known to the snapshot. Returns borrowed ids; another number of them
+	 * than wanted leaves the choice to the kubelet. Never fails. */
+	GPtrArray *(*prefer)(Snapshot *snapshot, const struct preference *wanted, gpointer data);
 };
 
 enum plugin_state {

@@ -7,6 +7,7 @@
 
 #include <glib.h>
 
+#include "kubelet/preference.h"
 #include "model/allocation.h"
 #include "model/snapshot.h"
 
@@ -52,11 +53,6 @@ GBytes *messages_pack_plugin_info(const char *resource);
  * neither empty nor absurdly long. */
 GPtrArray *messages_unpack_allocate(GBytes *bytes, GError **error);
 
-struct preference {
-	GStrv available;
-	GStrv must;
-	int size;
-};
 /* A PreferredAllocationRequest: struct preference *, one for each container. */
 GPtrArray *messages_unpack_preferred(GBytes *bytes, GError **error);
 

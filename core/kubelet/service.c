@@ -171,10 +171,7 @@ static GPtrArray *prefer(Plugin *plugin, const struct preference *preference)
 	GPtrArray *chosen = NULL;
 
 	if (plugin->ops.prefer && plugin->snapshot && is_sensible(plugin, preference))
-		chosen = plugin->ops.prefer(
-			plugin->snapshot, (const char *const *)preference->available,
-			g_strv_length(preference->available), (const char *const *)preference->must,
-			g_strv_length(preference->must), preference->size, plugin->data);
+		chosen = plugin->ops.prefer(plugin->snapshot, preference, plugin->data);
 	if (chosen && chosen->len == (guint)preference->size)
 		return chosen;
 	g_clear_pointer(&chosen, g_ptr_array_unref);

@@ -14,6 +14,7 @@ struct plugin_fixture {
 	gboolean stopped;
 	const char *allocate_problem; /* what the resource answers, if not a device */
 	guint allocated; /* ids */
+	int prefers_more; /* than the kubelet wants */
 };
 
 static inline Allocation *fixture_allocate(Snapshot *snapshot, const char *const *ids, gsize n_ids,
@@ -41,15 +42,14 @@ static inline Allocation *fixture_allocate(Snapshot *snapshot, const char *const
 
 /* The last ones, so that a test can tell it from a copy of the first. */
 static inline GPtrArray *fixture_prefer(G_GNUC_UNUSED Snapshot *snapshot,
-					const char *const *available, gsize n_available,
-					G_GNUC_UNUSED const char *const *must,
-					G_GNUC_UNUSED gsize n_must, int size,
-					G_GNUC_UNUSED gpointer data)
+					const struct preference *wanted, gpointer data)
 {
+	const struct plugin_fixture *fixture = data;
 	GPtrArray *chosen = g_ptr_array_new();
+	guint n = g_strv_length(wanted->available);
 
-	for (int i = 0; i < size; i++)
-		g_ptr_array_add(chosen, (char *)available[n_available - (gsize)i - 1]);
+	for (int i = 0; i < wanted->size + fixture->prefers_more; i++)
+		g_ptr_array_add(chosen, wanted->available[n - 1 - (guint)i % n]);
 	return chosen;
 }
 

@@ -255,7 +255,7 @@ static const struct {
 	{METHOD_ALLOCATE, 65536},
 	{METHOD_OPTIONS, 65536},
 	{METHOD_PRE_START, 65536},
-	{METHOD_PREFERRED, 8 * 1024 * 1024},
+	{METHOD_PREFERRED, 8388608},
 };
 
 static void requests_have_a_limit(void **state)
@@ -345,6 +345,10 @@ static void a_preference_is_a_choice_or_none_but_no_error(void **state)
 		assert_preferred(&answer, preferences[i].chosen);
 		answer_clear(&answer);
 	}
+	fixture->prefers_more = 1;
+	answer = ask(connection, METHOD_PREFERRED, preferred_request("a-0 a-1", "", 1));
+	assert_preferred(&answer, "");
+	answer_clear(&answer);
 	answer = ask(connection, METHOD_PREFERRED, g_bytes_new_static("\xff", 1));
 	assert_int_equal(answer.status, RPC_OK);
 	assert_int_equal(g_bytes_get_size(answer.reply), 0);
