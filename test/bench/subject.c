@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/subject.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+
+#include "bench/results.h"
+#include "support/fixture.h"
+
+enum { HCAS = 8 };
+
+/* --- eight HCAs --- */
+
+static char *pci_machine(void)
+{
+	GString *text = g_string_new("netns Y\nrdma_cm\n");
+
+	for (int i = 0; i < HCAS; i++) {
+		g_autofree char *address = g_strdup_printf("0000:%02x:00.0", 0x10 + 0x10 * i);
+
+		g_string_append_printf(text,
+				       "pci %s class=0x020000 vendor=0x15b3 device=0x101d "
+				       "driver=mlx5_core numa=%d\n",
+				       address, i / 4);
+		g_string_append_printf(text, "net %s ens%df0np0 type=1 port_name=p0\n", address, i);
+		g_string_append_printf(text, "ib %s mlx5_%d ll=Ethernet ndev=ens%df0np0\n", address,
+				       i, i);
+		g_string_append_printf(text, "uverbs %s %d mlx5_%d\n", address, i, i);
+		g_string_append_printf(text, "umad %s %d mlx5_%d 1\n", address, i, i);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static char *mock_devices(gboolean is_first_healthy)
+{
+	GString *text = g_string_new(NULL);
+
+	for (int i = 0; i < HCAS; i++) {
+		g_string_append_printf(text, "device 0000:%02x:00.0\n", 0x10 + 0x10 * i);
+		g_string_append(text, "  attribute vendor 15b3\n  attribute device 101d\n"
+				      "  driver mlx5_core\n");
+		g_string_append_printf(text, "  rdma mlx5_%d mlx5_ib\n    port 1 ethernet active\n",
+				       i);
+		g_string_append_printf(text, "    uverbs infiniband/uverbs%d 231:%d\n", i, 192 + i);
+		g_string_append(text, "  rdma_cm infiniband/rdma_cm 10:121\n");
+		g_string_append_printf(text, "  health %s\n",
+				       i > 0 || is_first_healthy ? "ok" : "down");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+	g_autofree char *folder = g_path_get_dirname(path);
+	g_autoptr(GError) error = NULL;
+
+	/* Written aside and renamed, so that a reader sees the one or the other. */
+	if (g_mkdir_with_parents(folder, 0700) < 0 || !g_file_set_contents(path, text, -1, &error))
+		g_error("cannot write '%s': %s", path, error ? error->message : g_strerror(errno));
+}
+
+static void write_mock(const char *node, gboolean is_healthy)
+{
+	g_autofree char *devices = mock_devices(is_healthy);
+
+	write_file(node, "sys/bus/mock/devices", devices);
+}
+
+static void write_hcas(const struct subject *subject, const char *node)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *machine = pci_machine();
+
+	if (subject->bus == SUBJECT_MOCK)
+		write_mock(node, TRUE);
+	else if (!fixture_build(machine, node, &error))
+		g_error("cannot make a node: %s", error->message);
+}
+
+/* --- configuration --- */
+
+static void write_settings(const char *node)
+{
+	g_autofree char *text = g_strdup_printf(
+		"sysfs_root = \"%s/sys\";\n"
+		/* Where device nodes cannot be made the daemon must not look at them. */
+		"dev_root = \"%s/%s\";\n"
+		"state_dir = \"%s/state\";\n"
+		"status_socket = \"\";\n"
+		"pod_resources_socket = \"%s/pod-resources.sock\";\n"
+		"log_level = \"warning\";\n"
+		"health: { down_delay = 0.0; up_delay = 0.0; };\n",
+		node, node, fixture_can_mknod() ? "dev" : "no-dev", node, node);
+
+	write_file(node, "rdmadp.conf", text);
+}
+
+static void write_resources(const struct subject *subject, const char *node)
+{
+	GString *text = g_string_new("{\"periodicUpdateInterval\": 0, \"faultDetectPeriod\": 0,\n"
+				     " \"configList\": [");
+
+	for (guint i = 0; i < subject->resources; i++)
+		g_string_append_printf(
+			text,
+			"%s\n  {\"resourceName\": \"bench_%u\", \"rdmaHcaMax\": %u, "
+			"\"selectors\": {\"buses\": [\"%s\"], \"vendors\": [\"15b3\"]}}",
+			i ? "," : "", i, subject->slots,
+			subject->bus == SUBJECT_MOCK ? "mock" : "pci");
+	g_string_append(text, "]}\n");
+	write_file(node, "config.json", text->str);
+	g_string_free(text, TRUE);
+}
+
+/* --- the node --- */
+
+char *subject_make_node(const struct subject *subject)
+{
+	g_autoptr(GError) error = NULL;
+	char *node = g_dir_make_tmp("rdmadp-bench-XXXXXX", &error);
+
+	if (!node)
+		g_error("cannot make a directory: %s", error->message);
+	g_autofree char *kubelet = subject_kubelet_dir(node);
+
+	if (g_mkdir(kubelet, 0700) < 0)
+		g_error("cannot make '%s': %s", kubelet, g_strerror(errno));
+	if (subject->which == SUBJECT_DAEMON) {
+		write_hcas(subject, node);
+		write_settings(node);
+		write_resources(subject, node);
+	}
+	return node;
+}
+
+void subject_remove_node(const char *node)
+{
+	fixture_remove(node);
+}
+
+char *subject_kubelet_dir(const char *node)
+{
+	return g_build_filename(node, "kubelet", NULL);
+}
+
+static Process *start_floor(const struct subject *subject, const char *node, const char *log)
+{
+	g_autofree char *dir = subject_kubelet_dir(node);
+	g_autofree char *kubelet = g_build_filename(dir, "kubelet.sock", NULL);
+	g_autofree char *resources = g_strdup_printf("%u", subject->resources);
+	g_autofree char *slots = g_strdup_printf("%u", subject->slots);
+	const char *argv[] = {subject->program, "--dir",   dir,		"--kubelet", kubelet,
+			      "--resources",	resources, "--devices", slots,	     NULL};
+
+	return process_start(argv, log);
+}
+
+static Process *start_daemon(const struct subject *subject, const char *node, const char *log)
+{
+	g_autofree char *dir = subject_kubelet_dir(node);
+	g_autofree char *settings = g_build_filename(node, "rdmadp.conf", NULL);
+	g_autofree char *resources = g_build_filename(node, "config.json", NULL);
+	const char *argv[] = {
+		subject->program, "--config", settings,	       "--resources",	     resources,
+		"--kubelet-dir",  dir,	      "--backend-dir", subject->backend_dir, NULL};
+
+	return process_start(argv, log);
+}
+
+Process *subject_start(const struct subject *subject, const char *node)
+{
+	g_autofree char *log = g_build_filename(node, "log", NULL);
+
+	if (subject->which == SUBJECT_FLOOR)
+		return start_floor(subject, node, log);
+	return start_daemon(subject, node, log);
+}
+
+void subject_change_one(const struct subject *subject, const char *node, const Process *process,
+			gboolean is_healthy)
+{
+	if (subject->which == SUBJECT_FLOOR)
+		kill(process_pid(process), SIGUSR1);
+	else
+		write_mock(node, is_healthy);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The programs that are measured, on a node of their own: a directory with the fake
+ * sysfs of eight HCAs, the configuration and the kubelet's directory.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "bench/process.h"
+
+enum subject_bus { SUBJECT_PCI, SUBJECT_MOCK };
+
+struct subject {
+	int which; /* SUBJECT_FLOOR or SUBJECT_DAEMON */
+	const char *program;
+	const char *backend_dir; /* the daemon's */
+	enum subject_bus bus;
+	guint resources;
+	guint slots; /* of each resource */
+};
+
+/* A temporary directory. */
+char *subject_make_node(const struct subject *subject);
+/* dir/kubelet, where the sockets go. */
+char *subject_kubelet_dir(const char *node);
+Process *subject_start(const struct subject *subject, const char *node);
+/* Makes one device change its health, between good and bad. */
+void subject_change_one(const struct subject *subject, const char *node, const Process *process,
+			gboolean is_healthy);
+void subject_remove_node(const char *node);
