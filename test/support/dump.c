@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "model/device.h"
+
 /* A copy of what the maker of a struct knew; the rest is zero. */
 #define KNOWN(type, pointer) known_##type(pointer)
 #define DEFINE_KNOWN(type)                                                                         \
@@ -70,11 +72,8 @@ static void append_basics(GString *out, const struct rdmadp_device *device)
 		append_line(out, "identity", device->identity);
 	append_line(out, "parent", device->parent_id);
 	append_line(out, "driver", device->driver);
-	if (device->pcie_root) {
-		g_string_append_printf(out, "  pcie %s", device->pcie_root);
-		append_text(out, device->pcie_path ? device->pcie_path : "");
-		g_string_append_c(out, '\n');
-	}
+	append_line(out, "pcie_root", device->pcie_root);
+	append_line(out, "pcie_path", device->pcie_path);
 	if (device->numa_node >= 0)
 		g_string_append_printf(out, "  numa %d\n", device->numa_node);
 	if (device->flags) {
@@ -96,9 +95,7 @@ static void append_rdma_device(GString *out, const struct rdmadp_rdma_device *rd
 {
 	static const char *const flags[] = {"management"};
 
-	g_string_append_printf(out, "  rdma %s", rdma->name);
-	if (rdma->driver)
-		g_string_append_printf(out, " driver %s", rdma->driver);
+	g_string_append_printf(out, "  rdma %s %s", rdma->name, rdma->driver ? rdma->driver : "-");
 	append_flags(out, rdma->flags, flags, G_N_ELEMENTS(flags));
 	g_string_append_c(out, '\n');
 	for (guint32 i = 0; i < rdma->n_ports; i++) {
@@ -120,18 +117,28 @@ static void append_netdev(GString *out, const struct rdmadp_netdev *netdev)
 	g_string_append_c(out, '\n');
 }
 
+/* Where the node was found is a comment: a replay has no such files. */
 static void append_node(GString *out, const struct rdmadp_node *node)
 {
-	g_string_append_c(out, ' ');
+	g_string_append(out, node->rdma_device ? "   " : " ");
 	append_name(out, kind_names, G_N_ELEMENTS(kind_names), node->kind);
 	g_string_append_printf(out, " %s %u:%u", node->name, node->dev_major, node->dev_minor);
-	if (node->rdma_device)
-		g_string_append_printf(out, " rdma %s", node->rdma_device);
 	if (node->port)
-		g_string_append_printf(out, " port %u", node->port);
+		g_string_append_printf(out, " %u", node->port);
 	if (node->sysfs_dir)
-		g_string_append_printf(out, " sysfs %s", node->sysfs_dir);
+		g_string_append_printf(out, " # %s", node->sysfs_dir);
 	g_string_append_c(out, '\n');
+}
+
+/* The nodes of one RDMA device, or, with NULL, those that belong to none. */
+static void append_nodes(GString *out, const struct rdmadp_device *device, const char *rdma_device)
+{
+	for (guint32 i = 0; i < device->n_nodes; i++) {
+		struct rdmadp_node node = KNOWN(node, device->nodes[i]);
+
+		if (g_strcmp0(node.rdma_device, rdma_device) == 0)
+			append_node(out, &node);
+	}
 }
 
 void dump_device(GString *out, const struct rdmadp_device *reported)
@@ -144,17 +151,15 @@ void dump_device(GString *out, const struct rdmadp_device *reported)
 		struct rdmadp_attribute attribute = KNOWN(attribute, device.attributes[i]);
 		append_attribute(out, &attribute);
 	}
-	for (guint32 i = 0; i < device.n_rdma_devices; i++) {
-		struct rdmadp_rdma_device rdma = KNOWN(rdma_device, device.rdma_devices[i]);
-		append_rdma_device(out, &rdma);
-	}
+	append_nodes(out, &device, NULL);
 	for (guint32 i = 0; i < device.n_netdevs; i++) {
 		struct rdmadp_netdev netdev = KNOWN(netdev, device.netdevs[i]);
 		append_netdev(out, &netdev);
 	}
-	for (guint32 i = 0; i < device.n_nodes; i++) {
-		struct rdmadp_node node = KNOWN(node, device.nodes[i]);
-		append_node(out, &node);
+	for (guint32 i = 0; i < device.n_rdma_devices; i++) {
+		struct rdmadp_rdma_device rdma = KNOWN(rdma_device, device.rdma_devices[i]);
+		append_rdma_device(out, &rdma);
+		append_nodes(out, &device, rdma.name);
 	}
 }
 
@@ -221,20 +226,59 @@ static gboolean call_failed(GError **error, const struct rdmadp_backend *backend
 	return result < 0;
 }
 
+/* Health is asked after the scan and of a copy, as the core does it. */
+struct scan {
+	GPtrArray *texts;
+	GPtrArray *devices; /* Device *, or NULL where it broke the contract */
+};
+
+static int scan_emit(void *sink, const struct rdmadp_device *device)
+{
+	struct scan *scan = sink;
+	g_autoptr(GError) error = NULL;
+	Device *copy = device_copy(device, &error);
+
+	dump_emit(scan->texts, device);
+	g_ptr_array_add(scan->devices, copy);
+	return 0;
+}
+
+static void add_health(const struct rdmadp_backend *backend, void *instance, Device *device,
+		       char **text)
+{
+	struct rdmadp_health health = {.size = sizeof(health)};
+	g_autoptr(GString) line = g_string_new(*text);
+
+	if (!device)
+		return;
+	if (backend->health(instance, device_abi(device), &health) < 0)
+		health = (struct rdmadp_health){.size = sizeof(health)};
+	dump_health(line, &health);
+	g_free(*text);
+	*text = g_strdup(line->str);
+}
+
+static void free_device(gpointer device)
+{
+	if (device)
+		device_unref(device);
+}
+
 char *dump_scan(const struct rdmadp_backend *backend, const char *sysfs_root, const char *dev_root,
 		GString *log, GError **error)
 {
-	struct dump_host host = {
-		{sizeof(host.abi), 0, sysfs_root, dev_root, host_log},
-		log,
-	};
+	struct dump_host host = {{sizeof(host.abi), 0, sysfs_root, dev_root, host_log}, log};
 	g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) devices = g_ptr_array_new_with_free_func(free_device);
+	struct scan scan = {texts, devices};
 	void *instance = NULL;
 	int result = backend->init(&host.abi, &instance);
 
 	if (call_failed(error, backend, "init", result))
 		return NULL;
-	result = backend->discover(instance, dump_emit, texts);
+	result = backend->discover(instance, scan_emit, &scan);
+	for (guint i = 0; i < texts->len; i++)
+		add_health(backend, instance, devices->pdata[i], (char **)&texts->pdata[i]);
 	backend->fini(instance);
 	return call_failed(error, backend, "discover", result) ? NULL : dump_join(texts);
 }

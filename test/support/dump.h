@@ -11,8 +11,9 @@
 #include "rdmadp/backend.h"
 
 /* Appends "device ID" and one indented line for each fact; what is NULL, zero or not
- * known is left out. Lists keep their order. */
-void dump_device(GString *out, const struct rdmadp_device *device);
+ * known is left out. Nodes stand below their RDMA device; a node of an RDMA device that
+ * the device does not have is left out, too. Otherwise lists keep their order. */
+void dump_device(GString *out, const struct rdmadp_device *reported);
 
 /* Appends the line "  health …". */
 void dump_health(GString *out, const struct rdmadp_health *health);
@@ -22,8 +23,9 @@ void dump_health(GString *out, const struct rdmadp_health *health);
 int dump_emit(void *texts, const struct rdmadp_device *device);
 char *dump_join(GPtrArray *texts);
 
-/* init, one discover, fini: all devices in one text. What the backend logs is added to
- * 'log' (may be NULL), "warning: text" a line. NULL and an error when a call fails. */
+/* init, one discover, one health for each device that keeps the contract, fini: all in
+ * one text. What the backend logs is added to 'log' (may be NULL), a line "warning: text"
+ * each. NULL and an error when a call fails. */
 char *dump_scan(const struct rdmadp_backend *backend, const char *sysfs_root, const char *dev_root,
 		GString *log, GError **error);
 

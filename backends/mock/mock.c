@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bus whose devices come from a text file: for tests without hardware, and the
+ * example to copy for a new bus. What a backend has to do is in this file;
+ * mock_file.c reads the text, where a real bus would read sysfs.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mock_file.h"
+
+struct mock {
+	const struct rdmadp_host *host;
+	char directory[PATH_MAX];
+	char path[PATH_MAX]; /* of the file in it */
+	int events; /* inotify descriptor */
+	struct stat reported; /* discover's: the file whose wrong lines it has logged */
+};
+
+/* --- time --- */
+
+static double seconds_since(clockid_t clock, const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+/* Size and inode too, because the clock of a file system ticks slowly. */
+static bool is_changed(const struct mock *mock, const struct stat *before)
+{
+	struct stat now = {0};
+
+	stat(mock->path, &now);
+	return now.st_ino != before->st_ino || now.st_size != before->st_size ||
+	       now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+	       now.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
+/* Blocks until the time is over or the file has changed. A signal ends it, as it ends
+ * most reads that wait for hardware: so the daemon can leave quickly. */
+static int hang(const struct mock *mock, const struct mock_file *file, double seconds)
+{
+	const struct timespec step = {.tv_nsec = 10000000L};
+	struct timespec start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (seconds_since(CLOCK_MONOTONIC, &start) < seconds) {
+		if (is_changed(mock, &file->status))
+			return 0;
+		if (nanosleep(&step, NULL) < 0)
+			return -EINTR;
+	}
+	return 0;
+}
+
+/* --- discovery --- */
+
+static int emit_devices(const struct mock_file *file, rdmadp_emit_fn emit, void *sink)
+{
+	for (const struct mock_device *device = file->devices; device; device = device->next) {
+		int result = emit(sink, &device->abi);
+
+		if (result != 0)
+			return result;
+	}
+	return file->discover_error;
+}
+
+static int mock_discover(void *instance, rdmadp_emit_fn emit, void *sink)
+{
+	struct mock *mock = instance;
+	struct mock_file *file;
+	int result;
+
+	/* Here, because the directory may have come since the last scan. First, because
+	 * what is written after it must not be missed. Writing counts when it is done. */
+	inotify_add_watch(mock->events, mock->directory,
+			  IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+				  IN_DELETE_SELF);
+	result = mock_file_read(mock->path, is_changed(mock, &mock->reported) ? mock->host : NULL,
+				&file);
+	if (result < 0)
+		return result;
+	mock->reported = file->status;
+	result = hang(mock, file, file->discover_hang);
+	if (result == 0)
+		result = emit_devices(file, emit, sink);
+	mock_file_free(file);
+	return result;
+}
+
+static int mock_event_fd(void *instance)
+{
+	const struct mock *mock = instance;
+
+	return mock->events;
+}
+
+static int mock_event_ack(void *instance)
+{
+	const struct mock *mock = instance;
+	char events[4096];
+	int changed = 0;
+
+	while (read(mock->events, events, sizeof(events)) > 0)
+		changed = 1;
+	return changed;
+}
+
+/* --- health --- */
+
+static bool is_flapped(const struct mock_device *device, const struct mock_file *file)
+{
+	double age = seconds_since(CLOCK_REALTIME, &file->status.st_mtim);
+
+	return device->flap > 0 && (long long)(age / device->flap) % 2 != 0;
+}
+
+static void set_health(struct rdmadp_health *ret, uint32_t state, uint32_t reason, const char *text)
+{
+	ret->state = state;
+	ret->reason = reason;
+	snprintf(ret->text, sizeof(ret->text), "%s", text);
+}
+
+static void judge(const struct mock_file *file, const char *id, struct rdmadp_health *ret)
+{
+	const struct mock_device *device = mock_file_find(file, id);
+
+	if (!device)
+		set_health(ret, RDMADP_UNHEALTHY, RDMADP_REASON_GONE, "it is not in the file");
+	else if (is_flapped(device, file))
+		set_health(ret, RDMADP_UNHEALTHY, RDMADP_REASON_LINK, "the link flaps");
+	else
+		set_health(ret, device->health.state, device->health.reason, device->health.text);
+}
+
+/* Runs in several threads at once, so it writes nothing of the instance. It reads the
+ * file each time, so that polling sees what no event told. */
+static int mock_health(void *instance, const struct rdmadp_device *device,
+		       struct rdmadp_health *ret)
+{
+	const struct mock *mock = instance;
+	const struct mock_device *found;
+	struct mock_file *file;
+	int error = mock_file_read(mock->path, NULL, &file);
+
+	if (error < 0)
+		return error;
+	found = mock_file_find(file, device->id);
+	if (found)
+		error = hang(mock, file, found->hang);
+	if (error == 0)
+		judge(file, device->id, ret);
+	mock_file_free(file);
+	return error;
+}
+
+/* --- life --- */
+
+static void mock_fini(void *instance)
+{
+	struct mock *mock = instance;
+
+	close(mock->events);
+	free(mock);
+}
+
+static int mock_init(const struct rdmadp_host *host, void **ret_instance)
+{
+	struct mock *mock;
+	int events;
+
+	if (strlen(host->sysfs_root) > PATH_MAX - sizeof("/bus/mock/devices"))
+		return -ENAMETOOLONG;
+	events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (events < 0)
+		return -errno;
+	mock = calloc(1, sizeof(*mock));
+	if (!mock) {
+		close(events);
+		return -ENOMEM;
+	}
+	mock->host = host;
+	mock->events = events;
+	snprintf(mock->directory, sizeof(mock->directory), "%s/bus/mock", host->sysfs_root);
+	snprintf(mock->path, sizeof(mock->path), "%s/bus/mock/devices", host->sysfs_root);
+	*ret_instance = mock;
+	return 0;
+}
+
+/* No 'match': an equal attribute is all that a selector can mean on this bus. */
+const struct rdmadp_backend rdmadp_backend_v1 = {
+	.size = sizeof(rdmadp_backend_v1),
+	.name = "mock",
+	.version = "1",
+	.keys = mock_keys,
+	.init = mock_init,
+	.fini = mock_fini,
+	.discover = mock_discover,
+	.health = mock_health,
+	.event_fd = mock_event_fd,
+	.event_ack = mock_event_ack,
+};

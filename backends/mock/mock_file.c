@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mock_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WORDS = 8 };
+
+struct reader {
+	struct mock_file *file;
+	struct mock_device *device; /* the one that lines belong to; NULL before the first */
+	const struct statement *statement; /* the kind of this line */
+	int error; /* -ENOMEM, or 0 */
+};
+
+/* A kind of line. 'parse' gets the words after the first and says if they are right.
+ * It may fill the next room of a list before it knows: a device with a wrong line is
+ * left out as a whole. */
+struct statement {
+	const char *word;
+	int min_words, max_words; /* after the first */
+	bool (*parse)(struct reader *reader, char **word);
+	size_t value; /* the offset of the member that 'parse' sets, or the kind of node */
+	const char *usage;
+};
+
+const char *const mock_keys[] = {"vendor", "device", "subsystem_vendor", "subsystem_device",
+				 "class",  "driver", "class_code",	 "type",
+				 "guid",   "eid",    "entity_idx",	 NULL};
+
+/* In the order of the contract's numbers; flags in the order of their bits. */
+static const char *const layers[] = {"unknown", "infiniband", "ethernet", NULL};
+static const char *const states[] = {"unknown", "nop",	  "down",	  "init",
+				     "armed",	"active", "active-defer", NULL};
+static const char *const device_flags[] = {"vf", "pf", "elsewhere", "software", NULL};
+static const char *const rdma_flags[] = {"management", NULL};
+static const char *const net_flags[] = {"upper", "representor", "child", NULL};
+
+/* --- words --- */
+
+static bool parse_name(const char *const *names, const char *word, uint32_t *ret_index)
+{
+	uint32_t i = 0;
+
+	while (names[i] && strcmp(names[i], word) != 0)
+		i++;
+	*ret_index = i;
+	return names[i];
+}
+
+static bool parse_flags(const char *const *names, char **word, uint32_t *flags)
+{
+	uint32_t bit = 0;
+
+	for (; *word && parse_name(names, *word, &bit); word++)
+		*flags |= 1U << bit;
+	return !*word;
+}
+
+static bool parse_number(const char *word, uint32_t *ret_number)
+{
+	char *end;
+	unsigned long number = strtoul(word, &end, 10);
+
+	*ret_number = (uint32_t)number;
+	return *word >= '0' && *word <= '9' && *end == '\0' && number <= INT32_MAX;
+}
+
+static bool parse_time(const char *word, double *ret_seconds)
+{
+	char *end;
+
+	if (strcmp(word, "forever") == 0) {
+		*ret_seconds = HUGE_VAL;
+		return true;
+	}
+	*ret_seconds = strtod(word, &end);
+	return end != word && *end == '\0' && *ret_seconds >= 0;
+}
+
+/* --- kinds of lines --- */
+
+static bool parse_device(struct reader *reader, char **word)
+{
+	if (mock_file_find(reader->file, word[0]))
+		return false;
+	reader->device->abi.id = word[0];
+	reader->device->abi.identity = word[0];
+	return true;
+}
+
+static bool parse_text(struct reader *reader, char **word)
+{
+	memcpy((char *)&reader->device->abi + reader->statement->value, word, sizeof(*word));
+	return true;
+}
+
+static bool parse_numa(struct reader *reader, char **word)
+{
+	return parse_number(word[0], (uint32_t *)&reader->device->abi.numa_node);
+}
+
+static bool parse_device_flags(struct reader *reader, char **word)
+{
+	return parse_flags(device_flags, word, &reader->device->abi.flags);
+}
+
+static bool parse_attribute(struct reader *reader, char **word)
+{
+	struct mock_device *device = reader->device;
+	struct rdmadp_attribute *attribute = &device->attributes[device->abi.n_attributes++];
+	uint32_t key;
+
+	attribute->key = word[0];
+	attribute->value = word[1];
+	return parse_name(mock_keys, word[0], &key);
+}
+
+static bool parse_rdma(struct reader *reader, char **word)
+{
+	struct mock_device *device = reader->device;
+	struct rdmadp_rdma_device *rdma = &device->rdma_devices[device->abi.n_rdma_devices++];
+
+	rdma->name = word[0];
+	rdma->driver = strcmp(word[1], "-") == 0 ? NULL : word[1];
+	rdma->ports = &device->port_list[device->n_ports];
+	return parse_flags(rdma_flags, word + 2, &rdma->flags);
+}
+
+static bool parse_port(struct reader *reader, char **word)
+{
+	struct mock_device *device = reader->device;
+	struct rdmadp_port *port = &device->ports[device->n_ports++];
+
+	if (device->abi.n_rdma_devices == 0)
+		return false;
+	device->rdma_devices[device->abi.n_rdma_devices - 1].n_ports++;
+	return parse_number(word[0], &port->number) && port->number > 0 &&
+	       parse_name(layers, word[1], &port->link_layer) &&
+	       parse_name(states, word[2], &port->state);
+}
+
+static bool parse_net(struct reader *reader, char **word)
+{
+	struct mock_device *device = reader->device;
+	struct rdmadp_netdev *net = &device->netdevs[device->abi.n_netdevs++];
+
+	net->name = word[0];
+	return parse_name(layers, word[1], &net->link_layer) &&
+	       parse_flags(net_flags, word + 2, &net->flags);
+}
+
+static bool parse_node(struct reader *reader, char **word)
+{
+	struct mock_device *device = reader->device;
+	struct rdmadp_node *node = &device->nodes[device->abi.n_nodes++];
+	char *minor = strchr(word[1], ':');
+
+	if (!minor)
+		return false;
+	*minor++ = '\0';
+	node->name = word[0];
+	node->kind = (uint32_t)reader->statement->value;
+	if (node->kind != RDMADP_NODE_RDMA_CM && device->abi.n_rdma_devices > 0)
+		node->rdma_device = device->rdma_devices[device->abi.n_rdma_devices - 1].name;
+	return parse_number(word[1], &node->dev_major) && parse_number(minor, &node->dev_minor) &&
+	       (!word[2] || parse_number(word[2], &node->port));
+}
+
+static bool parse_health(struct reader *reader, char **word)
+{
+	/* From 'down' on unhealthy, in the order of the contract's reasons. */
+	static const char *const names[] = {"unknown", "ok",	"down",	  "files",
+					    "gone",    "fatal", "vendor", NULL};
+	struct rdmadp_health *health = &reader->device->health;
+	uint32_t i;
+
+	if (!parse_name(names, word[0], &i))
+		return false;
+	health->state = i < RDMADP_UNHEALTHY ? i : RDMADP_UNHEALTHY;
+	health->reason = i < RDMADP_UNHEALTHY ? RDMADP_REASON_NONE : i - 1;
+	snprintf(health->text, sizeof(health->text), "%s", word[1] ? word[1] : "");
+	return true;
+}
+
+static bool parse_flap(struct reader *reader, char **word)
+{
+	return parse_time(word[0], &reader->device->flap);
+}
+
+static bool parse_hang(struct reader *reader, char **word)
+{
+	return parse_time(word[0], &reader->device->hang);
+}
+
+static bool parse_discover(struct reader *reader, char **word)
+{
+	uint32_t number = 0;
+
+	if (strcmp(word[0], "hang") == 0)
+		return parse_time(word[1], &reader->file->discover_hang);
+	if (strcmp(word[0], "fail") != 0 || !parse_number(word[1], &number) || number == 0)
+		return false;
+	reader->file->discover_error = -(int)number;
+	return true;
+}
+
+#define TEXT(member) parse_text, offsetof(struct rdmadp_device, member)
+#define NODE(kind) parse_node, RDMADP_NODE_##kind
+
+/* clang-format off */
+static const struct statement statements[] = {
+	{"device", 1, 1, parse_device, 0, "device ID, each id once"},
+	{"identity", 1, 1, TEXT(identity), "identity TEXT"},
+	{"parent", 1, 1, TEXT(parent_id), "parent ID"},
+	{"driver", 1, 1, TEXT(driver), "driver NAME"},
+	{"pcie_root", 1, 1, TEXT(pcie_root), "pcie_root NAME"},
+	{"pcie_path", 1, 1, TEXT(pcie_path), "pcie_path PATH"},
+	{"note", 1, 1, TEXT(note), "note TEXT"},
+	{"numa", 1, 1, parse_numa, 0, "numa NODE"},
+	{"flags", 0, 4, parse_device_flags, 0, "flags [vf] [pf] [elsewhere] [software]"},
+	{"attribute", 2, 2, parse_attribute, 0, "attribute KEY VALUE with one of the known keys"},
+	{"rdma", 2, 3, parse_rdma, 0, "rdma NAME DRIVER|- [management]"},
+	{"port", 3, 3, parse_port, 0, "port NUMBER infiniband|ethernet|unknown STATE below rdma"},
+	{"net", 2, 5, parse_net, 0, "net NAME infiniband|ethernet|unknown [upper] [representor] [child]"},
+	{"uverbs", 2, 2, NODE(UVERBS), "uverbs PATH MAJOR:MINOR"},
+	{"umad", 3, 3, NODE(UMAD), "umad PATH MAJOR:MINOR PORT"},
+	{"issm", 3, 3, NODE(ISSM), "issm PATH MAJOR:MINOR PORT"},
+	{"rdma_cm", 2, 2, NODE(RDMA_CM), "rdma_cm PATH MAJOR:MINOR"},
+	{"node", 2, 2, NODE(OTHER), "node PATH MAJOR:MINOR"},
+	{"health", 1, 2, parse_health, 0, "health ok|unknown|down|files|gone|fatal|vendor [TEXT]"},
+	{"flap", 1, 1, parse_flap, 0, "flap SECONDS"},
+	{"hang", 1, 1, parse_hang, 0, "hang SECONDS|forever"},
+	{"discover", 2, 2, parse_discover, 0, "discover fail ERRNO|hang SECONDS|hang forever"},
+	{NULL, 0, 0, NULL, 0, "one of the words that README.md lists"},
+};
+/* clang-format on */
+
+/* --- lines --- */
+
+/* Splits the line in place; -1: a quote is not closed, or there are too many words. */
+static int split_line(char *line, char **word)
+{
+	int n = 0;
+
+	for (char *p = line + strspn(line, " \t"); *p && *p != '#'; p += strspn(p, " \t")) {
+		bool quoted = *p == '"';
+		char *end = quoted ? strchr(p + 1, '"') : p + strcspn(p, " \t");
+
+		if (!end || n == MAX_WORDS)
+			return -1;
+		word[n++] = p + quoted;
+		p = end + (*end != '\0');
+		*end = '\0';
+	}
+	word[n] = NULL;
+	return n;
+}
+
+/* From here on lines belong to the new device, even if its first one is wrong. */
+static bool start_device(struct reader *reader)
+{
+	struct mock_device *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		reader->error = -ENOMEM;
+		return false;
+	}
+	d->abi = (struct rdmadp_device){.size = sizeof(d->abi),
+					.id = "",
+					.numa_node = -1,
+					.attributes = d->attribute_list,
+					.rdma_devices = d->rdma_device_list,
+					.netdevs = d->netdev_list,
+					.nodes = d->node_list};
+	d->health.state = RDMADP_HEALTHY;
+	for (int i = 0; i < MOCK_MAX_LINES; i++) {
+		d->attribute_list[i] = &d->attributes[i];
+		d->attributes[i].size = sizeof(d->attributes[i]);
+		d->rdma_device_list[i] = &d->rdma_devices[i];
+		d->rdma_devices[i].size = sizeof(d->rdma_devices[i]);
+		d->port_list[i] = &d->ports[i];
+		d->ports[i].size = sizeof(d->ports[i]);
+		d->netdev_list[i] = &d->netdevs[i];
+		d->netdevs[i].size = sizeof(d->netdevs[i]);
+		d->node_list[i] = &d->nodes[i];
+		d->nodes[i].size = sizeof(d->nodes[i]);
+	}
+	if (reader->device)
+		reader->device->next = d;
+	else
+		reader->file->devices = d;
+	reader->device = d;
+	return true;
+}
+
+static bool read_words(struct reader *reader, char **word, int n_words)
+{
+	const struct statement *statement = statements;
+
+	while (statement->word && strcmp(statement->word, word[0]) != 0)
+		statement++;
+	reader->statement = statement;
+	if (statement->parse == parse_device && !start_device(reader))
+		return false;
+	if (!reader->device && statement->parse != parse_discover)
+		return false;
+	if (reader->device && ++reader->device->n_lines > MOCK_MAX_LINES)
+		return false;
+	return statement->parse && n_words > statement->min_words &&
+	       n_words <= statement->max_words + 1 && statement->parse(reader, word + 1);
+}
+
+static void complain(const struct reader *reader, const struct rdmadp_host *host, const char *path,
+		     unsigned int line)
+{
+	const struct mock_device *device = reader->device;
+	const char *expected = "words with every quote closed, not more than 8";
+	char message[512];
+
+	if (device && device->n_lines > MOCK_MAX_LINES)
+		expected = "not more than 100 lines for a device";
+	else if (!device && reader->statement)
+		expected = "a 'device' line before this one";
+	else if (reader->statement)
+		expected = reader->statement->usage;
+	snprintf(message, sizeof(message), "'%s' line %u: expected '%s'; device '%s' is left out",
+		 path, line, expected, device ? device->abi.id : "");
+	if (host)
+		host->log(host, RDMADP_LOG_WARNING, message);
+}
+
+static void read_lines(struct reader *reader, const struct rdmadp_host *host, const char *path)
+{
+	char *rest = reader->file->text;
+	unsigned int number = 0;
+
+	for (char *line = strsep(&rest, "\n"); line && !reader->error; line = strsep(&rest, "\n")) {
+		char *word[MAX_WORDS + 1];
+		int n = split_line(line, word);
+
+		number++;
+		reader->statement = NULL;
+		if (n == 0 || (n > 0 && read_words(reader, word, n)))
+			continue;
+		complain(reader, host, path, number);
+		if (reader->device)
+			reader->device->is_bad = true;
+	}
+}
+
+/* --- the file --- */
+
+static int read_text(const char *path, struct mock_file *file)
+{
+	FILE *stream = fopen(path, "re");
+	size_t size = 0;
+	int error = 0;
+
+	if (!stream)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	if (fstat(fileno(stream), &file->status) < 0 ||
+	    getdelim(&file->text, &size, '\0', stream) < 0) {
+		error = ferror(stream) ? -errno : 0;
+		free(file->text);
+		file->text = NULL;
+	}
+	fclose(stream);
+	return error;
+}
+
+static void drop_bad_devices(struct mock_file *file)
+{
+	struct mock_device **link = &file->devices;
+
+	while (*link) {
+		struct mock_device *device = *link;
+
+		if (!device->is_bad) {
+			link = &device->next;
+			continue;
+		}
+		*link = device->next;
+		free(device);
+	}
+}
+
+int mock_file_read(const char *path, const struct rdmadp_host *host, struct mock_file **ret_file)
+{
+	struct mock_file *file = calloc(1, sizeof(*file));
+	struct reader reader = {.file = file};
+
+	if (!file)
+		return -ENOMEM;
+	reader.error = read_text(path, file);
+	read_lines(&reader, host, path);
+	if (reader.error) {
+		mock_file_free(file);
+		return reader.error;
+	}
+	drop_bad_devices(file);
+	*ret_file = file;
+	return 0;
+}
+
+void mock_file_free(struct mock_file *file)
+{
+	while (file->devices) {
+		struct mock_device *device = file->devices;
+
+		file->devices = device->next;
+		free(device);
+	}
+	free(file->text);
+	free(file);
+}
+
+const struct mock_device *mock_file_find(const struct mock_file *file, const char *id)
+{
+	const struct mock_device *device = file->devices;
+
+	while (device && strcmp(device->abi.id, id) != 0)
+		device = device->next;
+	return device;
+}
