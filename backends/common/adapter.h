@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What hangs below one bus device: RDMA devices, network interfaces and character
+ * devices. The same on every bus, for the kernel's classes make it.
+ */
+#pragma once
+
+#include "common/scan.h"
+
+struct adapter {
+	struct list rdma; /* struct rdmadp_rdma_device * */
+	struct list nets; /* struct rdmadp_netdev * */
+	struct list nodes; /* struct rdmadp_node * */
+	const char *bond; /* the bond above one of its interfaces, or NULL */
+	bool rdma_elsewhere; /* an RDMA device is in another network namespace */
+	bool net_elsewhere; /* so is its interface */
+	bool raw_only; /* switchdev: its RDMA device carries raw packets only */
+};
+
+/* Takes the entries of scan->index at 'dir' and below it that nothing has taken yet.
+ * 'rdma_driver' may be NULL. */
+int adapter_scan(struct scan *scan, const char *dir, const char *rdma_driver,
+		 struct adapter *adapter);
+
+/* The interfaces alone: the first that is not a representor, child or bond; or NULL. */
+const struct rdmadp_netdev *adapter_own_net(const struct adapter *adapter);
+/* An RDMA device that a pod may get, or NULL. */
+const struct rdmadp_rdma_device *adapter_usable_rdma(const struct adapter *adapter);
+/* Adds an interface that belongs to it, though it hangs elsewhere. */
+int adapter_add_net(struct scan *scan, struct adapter *adapter, const char *name,
+		    enum rdmadp_link_layer layer, uint32_t flags);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/text.h"
+
+#define MAX_NUMA 65535
+
+void report_begin(struct report *report, struct scan *scan, const char *id, const char *identity)
+{
+	*report = (struct report){.scan = scan};
+	report->device.size = sizeof(report->device);
+	report->device.id = id;
+	report->device.identity = identity;
+	report->device.numa_node = -1;
+}
+
+static void add_attribute(struct report *report, const char *key, const char *value)
+{
+	struct arena *arena = &report->scan->arena;
+	struct rdmadp_attribute *attribute = arena_alloc(arena, sizeof(*attribute));
+
+	if (attribute) {
+		attribute->size = sizeof(*attribute);
+		attribute->key = key;
+		attribute->value = arena_strdup(arena, value);
+	}
+	if (!attribute || !attribute->value || list_add(arena, &report->attributes, attribute) < 0)
+		report->error = -ENOMEM;
+}
+
+void report_attribute(struct report *report, const char *key, const char *value)
+{
+	if (value && report->error == 0)
+		add_attribute(report, key, value);
+}
+
+void report_text(struct report *report, const char *dir, const char *file, const char *key)
+{
+	char text[SYSFS_TEXT];
+
+	if (sysfs_read_in(report->scan->sysfs, dir, file, text))
+		report_attribute(report, key, text);
+}
+
+void report_id(struct report *report, const char *dir, const char *file, const char *key)
+{
+	struct sysfs *sysfs = report->scan->sysfs;
+	char path[SYSFS_PATH];
+	char text[SYSFS_TEXT];
+	char id[TEXT_ID];
+	int result = -ENAMETOOLONG;
+
+	if (sysfs_join(path, dir, file))
+		result = sysfs_read(sysfs, SYSFS_NOWAIT, path, text, sizeof(text));
+	if (result == 0 && text_hex_id(text, id))
+		report_attribute(report, key, id);
+	else if (result == 0)
+		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+			       "'%s': attribute '%s' is '%s', not hexadecimal: left out",
+			       report->device.id, file, text);
+	else if (result != -ENOENT)
+		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+			       "'%s': attribute '%s' cannot be read (%s): left out",
+			       report->device.id, file, strerror(-result));
+}
+
+void report_numa(struct report *report, const char *dir)
+{
+	char text[SYSFS_TEXT];
+	uint32_t node;
+
+	if (sysfs_read_in(report->scan->sysfs, dir, "numa_node", text) &&
+	    text_unsigned(text, 10, &node) && node <= MAX_NUMA)
+		report->device.numa_node = (int32_t)node;
+}
+
+void report_adapter(struct report *report, const struct adapter *adapter)
+{
+	struct rdmadp_device *device = &report->device;
+
+	device->n_rdma_devices = adapter->rdma.n;
+	device->rdma_devices = (const struct rdmadp_rdma_device *const *)adapter->rdma.items;
+	device->n_netdevs = adapter->nets.n;
+	device->netdevs = (const struct rdmadp_netdev *const *)adapter->nets.items;
+	device->n_nodes = adapter->nodes.n;
+	device->nodes = (const struct rdmadp_node *const *)adapter->nodes.items;
+	if (adapter->rdma_elsewhere || adapter->net_elsewhere)
+		device->flags |= RDMADP_DEVICE_ELSEWHERE;
+}
+
+int report_emit(struct report *report, rdmadp_emit_fn emit, void *sink)
+{
+	if (report->error < 0)
+		return report->error;
+	report->device.n_attributes = report->attributes.n;
+	report->device.attributes =
+		(const struct rdmadp_attribute *const *)report->attributes.items;
+	return emit(sink, &report->device);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one discover of a bus works with, from its start to its end. */
+#pragma once
+
+#include "common/arena.h"
+#include "common/class_index.h"
+#include "common/port_probe.h"
+#include "common/sysfs.h"
+
+struct scan {
+	struct sysfs *sysfs;
+	struct arena arena;
+	struct class_index index;
+	struct list port_reads; /* struct port_read *: states still to be read */
+};
+
+/* Reads the classes. What it returns, scan_end takes back, also after a failure. */
+int scan_begin(struct scan *scan, struct sysfs *sysfs);
+void scan_end(struct scan *scan);
