@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pci/function.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "pci/drivers.h"
+
+#define CLASS_NETWORK 0x02
+#define MAX_VFS 65535
+
+static int add_function(struct pci_scan *pci, const char *id, const char *dir)
+{
+	struct arena *arena = &pci->scan.arena;
+	struct function *function = arena_alloc(arena, sizeof(*function));
+
+	if (!function)
+		return -ENOMEM;
+	function->id = arena_strdup(arena, id);
+	function->dir = arena_strdup(arena, dir);
+	if (!function->id || !function->dir)
+		return -ENOMEM;
+	return list_add(arena, &pci->functions, function);
+}
+
+/* A function that goes away meanwhile is no news; one that stays and cannot be read is. */
+static bool is_network(struct sysfs *sysfs, const char *id)
+{
+	char path[SYSFS_PATH];
+	char text[SYSFS_TEXT];
+	uint32_t class;
+	int result;
+
+	snprintf(path, sizeof(path), "bus/pci/devices/%s/class", id);
+	result = sysfs_read(sysfs, SYSFS_NOWAIT, path, text, sizeof(text));
+	if (result == 0 && text_unsigned(text, 16, &class))
+		return class >> 16 == CLASS_NETWORK;
+	if (result == 0)
+		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+			       "'%s': attribute 'class' is '%s', not hexadecimal: skipped", id,
+			       text);
+	else if (result != -ENOENT && result != -ENODEV)
+		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+			       "'%s': attribute 'class' cannot be read (%s): skipped", id,
+			       strerror(-result));
+	return false;
+}
+
+static int visit(void *data, const char *name)
+{
+	struct pci_scan *pci = data;
+	char path[SYSFS_PATH];
+	char dir[SYSFS_PATH];
+
+	if (!text_is_pci_address(name)) {
+		sysfs_say_once(pci->scan.sysfs, RDMADP_LOG_WARNING,
+			       "'%.64s' in bus/pci/devices is no PCI address: skipped", name);
+		return 0;
+	}
+	snprintf(path, sizeof(path), "bus/pci/devices/%s", name);
+	if (!is_network(pci->scan.sysfs, name) || sysfs_resolve(pci->scan.sysfs, path, dir) < 0)
+		return 0;
+	return add_function(pci, name, dir);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct function *left = *(const struct function *const *)a;
+	const struct function *right = *(const struct function *const *)b;
+
+	return strcmp(left->id, right->id);
+}
+
+static void sort(struct list *functions)
+{
+	if (functions->n)
+		qsort(functions->items, functions->n, sizeof(*functions->items), compare);
+}
+
+struct function *function_named(const struct pci_scan *pci, const char *id)
+{
+	struct function key = {.id = id};
+	const struct function *wanted = &key;
+	void **found = NULL;
+
+	if (pci->functions.n)
+		found = bsearch((const void *)&wanted, pci->functions.items, pci->functions.n,
+				sizeof(*pci->functions.items), compare);
+	return found ? *found : NULL;
+}
+
+static bool part_is_address(const char *part, size_t length, char id[SYSFS_TEXT])
+{
+	char text[SYSFS_TEXT];
+
+	if (length >= sizeof(text))
+		return false;
+	memcpy(text, part, length);
+	text[length] = '\0';
+	if (!text_is_pci_address(text))
+		return false;
+	memcpy(id, text, length + 1);
+	return true;
+}
+
+bool function_in_path(const char *path, char id[SYSFS_TEXT], size_t *ret_end)
+{
+	const char *part = path;
+	bool found = false;
+
+	while (*part) {
+		size_t length = strcspn(part, "/");
+
+		if (part_is_address(part, length, id)) {
+			*ret_end = (size_t)(part - path) + length;
+			found = true;
+		}
+		part += length;
+		part += *part == '/';
+	}
+	return found;
+}
+
+/* Functions of other classes than network: an entry of an RDMA class hangs below them. */
+static int add_owner(struct pci_scan *pci, const struct class_entry *entry)
+{
+	char id[SYSFS_TEXT];
+	char path[SYSFS_PATH];
+	size_t end;
+
+	if (!function_in_path(entry->parent, id, &end) || function_named(pci, id))
+		return 0;
+	snprintf(path, sizeof(path), "bus/pci/devices/%s", id);
+	if (!sysfs_exists(pci->scan.sysfs, path))
+		return 0;
+	snprintf(path, sizeof(path), "%.*s", (int)end, entry->parent);
+	if (add_function(pci, id, path) < 0)
+		return -ENOMEM;
+	sort(&pci->functions);
+	return 0;
+}
+
+static int add_owners(struct pci_scan *pci, const struct list *entries)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < entries->n; i++)
+		result = add_owner(pci, entries->items[i]);
+	return result;
+}
+
+int functions_find(struct pci_scan *pci)
+{
+	int result = sysfs_list(pci->scan.sysfs, "bus/pci/devices", visit, pci);
+
+	if (result == -ENOENT)
+		return 0;
+	sort(&pci->functions);
+	if (result == 0)
+		result = add_owners(pci, &pci->scan.index.rdma);
+	if (result == 0)
+		result = add_owners(pci, &pci->scan.index.nodes);
+	return result;
+}
+
+static const char *link_name(struct pci_scan *pci, const char *dir, const char *name)
+{
+	char text[SYSFS_TEXT];
+
+	if (!sysfs_link_name(pci->scan.sysfs, dir, name, text))
+		return NULL;
+	return arena_strdup(&pci->scan.arena, text);
+}
+
+/* The kernel numbers them without holes. */
+static int read_vfs(struct pci_scan *pci, struct function *pf)
+{
+	char text[SYSFS_TEXT];
+	uint32_t n = 0;
+
+	if (!sysfs_read_in(pci->scan.sysfs, pf->dir, "sriov_numvfs", text) ||
+	    !text_unsigned(text, 10, &n))
+		return 0;
+	pf->has_vfs = n > 0;
+	for (uint32_t i = 0; i < n && i < MAX_VFS; i++) {
+		struct function *vf;
+		char link[32];
+
+		snprintf(link, sizeof(link), "virtfn%u", i);
+		if (!sysfs_link_name(pci->scan.sysfs, pf->dir, link, text))
+			break;
+		vf = function_named(pci, text);
+		if (!vf)
+			continue;
+		vf->pf = pf;
+		vf->vf_index = arena_printf(&pci->scan.arena, "%u", i);
+		if (!vf->vf_index)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_function(struct pci_scan *pci, struct function *function)
+{
+	int result;
+
+	function->driver = link_name(pci, function->dir, "driver");
+	function->physfn = link_name(pci, function->dir, "physfn");
+	result = adapter_scan(&pci->scan, function->dir, drivers_rdma_of(function->driver),
+			      &function->adapter);
+	function->n_own_nets = function->adapter.nets.n;
+	return result < 0 || function->physfn ? result : read_vfs(pci, function);
+}
+
+/* The directory with the interfaces of a VF may be missing altogether; where its
+ * physical function has one, it has one too, in some pod. */
+static void find_missing_net(struct function *vf)
+{
+	if (vf->adapter.rdma.n && !vf->adapter.nets.n && adapter_own_net(&vf->pf->adapter))
+		vf->adapter.net_elsewhere = true;
+}
+
+static const struct rdmadp_port *first_port(const struct adapter *adapter)
+{
+	for (uint32_t i = 0; i < adapter->rdma.n; i++) {
+		const struct rdmadp_rdma_device *rdma = adapter->rdma.items[i];
+
+		if (rdma->n_ports)
+			return rdma->ports[0];
+	}
+	return NULL;
+}
+
+/* The ports of an RDMA device in a pod cannot be seen; those of a VF have the link
+ * layer of its physical function. */
+static int find_missing_ports(struct pci_scan *pci, struct function *vf)
+{
+	const struct rdmadp_port *seen = first_port(&vf->pf->adapter);
+	struct rdmadp_port *port;
+	struct list ports = {0};
+
+	if (!vf->adapter.rdma_elsewhere || !seen || first_port(&vf->adapter))
+		return 0;
+	port = arena_alloc(&pci->scan.arena, sizeof(*port));
+	if (list_add(&pci->scan.arena, &ports, port) < 0)
+		return -ENOMEM;
+	port->size = sizeof(*port);
+	port->number = 1;
+	port->link_layer = seen->link_layer;
+	for (uint32_t i = 0; i < vf->adapter.rdma.n; i++) {
+		struct rdmadp_rdma_device *rdma = vf->adapter.rdma.items[i];
+
+		rdma->n_ports = ports.n;
+		rdma->ports = (const struct rdmadp_port *const *)ports.items;
+	}
+	return 0;
+}
+
+static int complete_vf(struct pci_scan *pci, struct function *function)
+{
+	if (!function->pf)
+		return 0;
+	find_missing_net(function);
+	return find_missing_ports(pci, function);
+}
+
+static size_t slot_length(const char *id)
+{
+	return (size_t)(strrchr(id, '.') - id);
+}
+
+static bool same_slot(const struct function *a, const struct function *b)
+{
+	size_t length = slot_length(a->id);
+
+	return length == slot_length(b->id) && strncmp(a->id, b->id, length) == 0;
+}
+
+static bool shares_bond(const struct function *a, const struct function *b)
+{
+	return b->adapter.bond && strcmp(a->adapter.bond, b->adapter.bond) == 0 && a->driver &&
+	       b->driver && strcmp(a->driver, b->driver) == 0;
+}
+
+/* A driver that bonds in hardware makes one RDMA device for all ports of the bond and
+ * hangs it below one function. */
+static struct function *find_port_owner(const struct pci_scan *pci, const struct function *member)
+{
+	struct function *found = NULL;
+
+	if (!member->adapter.bond || member->adapter.rdma.n)
+		return NULL;
+	for (uint32_t i = 0; i < pci->functions.n; i++) {
+		struct function *other = pci->functions.items[i];
+
+		if (other->adapter.rdma.n && shares_bond(member, other) &&
+		    (!found || (!same_slot(member, found) && same_slot(member, other))))
+			found = other;
+	}
+	return found;
+}
+
+/* So that a configuration that names either member means the one device, once. */
+static int join_bond(struct pci_scan *pci, struct function *member)
+{
+	struct function *owner = find_port_owner(pci, member);
+	int result = 0;
+
+	member->port_owner = owner;
+	for (uint32_t i = 0; owner && result == 0 && i < member->adapter.nets.n; i++) {
+		const struct rdmadp_netdev *net = member->adapter.nets.items[i];
+
+		result = adapter_add_net(&pci->scan, &owner->adapter, net->name, net->link_layer,
+					 net->flags);
+	}
+	if (owner)
+		member->adapter.nets.n = 0;
+	return result;
+}
+
+int functions_read(struct pci_scan *pci)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++)
+		result = read_function(pci, pci->functions.items[i]);
+	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++) {
+		result = complete_vf(pci, pci->functions.items[i]);
+		if (result == 0)
+			result = join_bond(pci, pci->functions.items[i]);
+	}
+	return result;
+}

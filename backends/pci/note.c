@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pci/note.h"
+
+#include "common/text.h"
+#include "pci/drivers.h"
+
+static const char *read_id(struct pci_scan *pci, const struct function *function,
+			   const char *attribute, char id[TEXT_ID])
+{
+	char text[SYSFS_TEXT];
+
+	if (!sysfs_read_in(pci->scan.sysfs, function->dir, attribute, text) ||
+	    !text_hex_id(text, id))
+		return NULL;
+	return id;
+}
+
+static const char *note_unbound(struct pci_scan *pci, const struct function *function)
+{
+	char vendor[TEXT_ID];
+	char device[TEXT_ID];
+	const char *wanted = drivers_wanted(read_id(pci, function, "vendor", vendor),
+					    read_id(pci, function, "device", device));
+
+	if (!wanted)
+		return "no driver is bound; load its network driver";
+	return arena_printf(&pci->scan.arena, "no driver is bound; load %s", wanted);
+}
+
+static const char *note_no_rdma(struct pci_scan *pci, const struct function *function)
+{
+	const char *driver = function->driver;
+	const char *rdma = drivers_rdma_of(driver);
+
+	if (drivers_is_passthrough(driver))
+		return arena_printf(&pci->scan.arena,
+				    "bound to %s, for virtual machines or user-space drivers; "
+				    "bind its network driver to use it here",
+				    driver);
+	if (!rdma)
+		return arena_printf(&pci->scan.arena,
+				    "no RDMA device: driver %s has a network interface only",
+				    driver);
+	if (rdma == drivers_rdma_of(rdma))
+		return arena_printf(&pci->scan.arena,
+				    "driver %s has made no RDMA device; see the kernel's log",
+				    driver);
+	return arena_printf(&pci->scan.arena,
+			    "no RDMA device on driver %s; load %s, and see that RDMA is not "
+			    "switched off for this function",
+			    driver, rdma);
+}
+
+static const char *note_management(struct pci_scan *pci, const struct function *function)
+{
+	const struct rdmadp_rdma_device *rdma = function->adapter.rdma.items[0];
+
+	if (function->adapter.raw_only)
+		return arena_printf(&pci->scan.arena,
+				    "switchdev representor device: %s carries raw packets only, "
+				    "no RoCE; select its virtual functions (pfNames)",
+				    rdma->name);
+	return arena_printf(&pci->scan.arena, "its RDMA device %s is for fabric management only",
+			    rdma->name);
+}
+
+static const char *note_bonded(struct pci_scan *pci, const struct function *function)
+{
+	const struct function *owner = function->port_owner;
+	const struct rdmadp_rdma_device *rdma = owner->adapter.rdma.items[0];
+
+	return arena_printf(&pci->scan.arena, "its port is part of RDMA device %s of %s (bond %s)",
+			    rdma->name, owner->id, function->adapter.bond);
+}
+
+const char *function_note(struct pci_scan *pci, const struct function *function)
+{
+	if (adapter_usable_rdma(&function->adapter))
+		return NULL;
+	if (function->adapter.rdma.n)
+		return note_management(pci, function);
+	if (function->port_owner)
+		return note_bonded(pci, function);
+	return function->driver ? note_no_rdma(pci, function) : note_unbound(pci, function);
+}

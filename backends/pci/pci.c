@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backend 'pci': functions with network class, and whatever else does RDMA. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/health.h"
+#include "common/match.h"
+#include "common/report.h"
+#include "common/text.h"
+#include "pci/drivers.h"
+#include "pci/function.h"
+#include "pci/note.h"
+#include "pci/subfunction.h"
+
+struct instance {
+	struct sysfs sysfs;
+	struct port_probe probe;
+};
+
+static int pci_init(const struct rdmadp_host *host, void **ret_instance)
+{
+	struct instance *instance = calloc(1, sizeof(*instance));
+	int result;
+
+	if (!instance)
+		return -ENOMEM;
+	result = sysfs_open(&instance->sysfs, host);
+	if (result < 0) {
+		free(instance);
+		return result;
+	}
+	*ret_instance = instance;
+	return 0;
+}
+
+static void pci_fini(void *data)
+{
+	struct instance *instance = data;
+
+	port_probe_end(&instance->probe);
+	sysfs_close(&instance->sysfs);
+	free(instance);
+}
+
+/* "pci0000:3a", not "pcie@40000000" or other parts that stand before it. */
+static bool is_root(const char *part)
+{
+	size_t digits;
+
+	if (strncmp(part, "pci", 3) != 0)
+		return false;
+	digits = strspn(part + 3, "0123456789abcdef");
+	return digits >= 4 && part[3 + digits] == ':';
+}
+
+/* "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0": root and what is below it. */
+static void report_pcie(struct report *report, const char *dir)
+{
+	const char *slash = strchr(dir, '/');
+	const char *path;
+
+	while (slash && !is_root(slash + 1))
+		slash = strchr(slash + 1, '/');
+	path = slash ? strchr(slash + 1, '/') : NULL;
+	if (!path)
+		return;
+	report->device.pcie_root =
+		arena_strndup(&report->scan->arena, slash + 1, (size_t)(path - slash - 1));
+	report->device.pcie_path = path + 1;
+}
+
+static void report_ids(struct report *report, const char *dir)
+{
+	report_id(report, dir, "vendor", "vendor");
+	report_id(report, dir, "device", "device");
+	report_id(report, dir, "subsystem_vendor", "subsystem_vendor");
+	report_id(report, dir, "subsystem_device", "subsystem_device");
+	report_numa(report, dir);
+	report_pcie(report, dir);
+}
+
+/* The names of the physical function's own interfaces, by which pfNames selects. */
+static void report_pf_names(struct report *report, const struct function *pf)
+{
+	for (uint32_t i = 0; pf && i < pf->n_own_nets; i++) {
+		const struct rdmadp_netdev *net = pf->adapter.nets.items[i];
+
+		if (net->flags == 0)
+			report_attribute(report, "pf_name", net->name);
+	}
+}
+
+static int emit_function(struct pci_scan *pci, const struct function *function, rdmadp_emit_fn emit,
+			 void *sink)
+{
+	struct report report;
+
+	report_begin(&report, &pci->scan, function->id, function->id);
+	report.device.driver = function->driver;
+	report.device.parent_id = function->physfn;
+	report.device.note = function_note(pci, function);
+	report.device.flags |= function->physfn ? RDMADP_DEVICE_VF : 0;
+	report.device.flags |= function->has_vfs ? RDMADP_DEVICE_PF : 0;
+	report_ids(&report, function->dir);
+	report_id(&report, function->dir, "class", "class");
+	report_attribute(&report, "physfn", function->physfn);
+	report_pf_names(&report, function->pf);
+	report_attribute(&report, "vf_index", function->vf_index);
+	report_text(&report, function->dir, "sriov_numvfs", "sriov_numvfs");
+	report_adapter(&report, &function->adapter);
+	return report_emit(&report, emit, sink);
+}
+
+static int emit_subfunction(struct pci_scan *pci, const struct subfunction *sub,
+			    rdmadp_emit_fn emit, void *sink)
+{
+	const char *identity = arena_printf(&pci->scan.arena, "%s/sf%s", sub->parent, sub->number);
+	struct report report;
+
+	if (!identity)
+		return -ENOMEM;
+	report_begin(&report, &pci->scan, sub->id, identity);
+	report.device.driver = sub->driver;
+	report.device.parent_id = sub->parent;
+	if (!adapter_usable_rdma(&sub->adapter))
+		report.device.note = sub->driver ? "the sub-function has no RDMA device"
+						 : "no driver is bound to the sub-function";
+	report_ids(&report, sub->parent_dir);
+	report_pf_names(&report, function_named(pci, sub->parent));
+	report_attribute(&report, "sfnum", sub->number);
+	report_adapter(&report, &sub->adapter);
+	return report_emit(&report, emit, sink);
+}
+
+static int emit_all(struct pci_scan *pci, rdmadp_emit_fn emit, void *sink)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++)
+		result = emit_function(pci, pci->functions.items[i], emit, sink);
+	for (uint32_t i = 0; result == 0 && i < pci->subfunctions.n; i++)
+		result = emit_subfunction(pci, pci->subfunctions.items[i], emit, sink);
+	return result;
+}
+
+static int pci_discover(void *data, rdmadp_emit_fn emit, void *sink)
+{
+	struct instance *instance = data;
+	struct pci_scan pci = {0};
+	int result = scan_begin(&pci.scan, &instance->sysfs);
+
+	if (result == 0)
+		result = functions_find(&pci);
+	if (result == 0)
+		result = subfunctions_read(&pci);
+	if (result == 0)
+		result = functions_read(&pci);
+	if (result == 0)
+		result = port_probe_run(&instance->probe, &instance->sysfs, &pci.scan.port_reads);
+	if (result == 0)
+		result = emit_all(&pci, emit, sink);
+	scan_end(&pci.scan);
+	return result;
+}
+
+static int pci_match(const struct rdmadp_device *device, const char *key, const char *value)
+{
+	static const struct match_rule rules[] = {
+		{"vendor", MATCH_HEX, NULL},
+		{"device", MATCH_HEX, NULL},
+		{"subsystem_vendor", MATCH_HEX, NULL},
+		{"subsystem_device", MATCH_HEX, NULL},
+		{"class", MATCH_HEX, NULL},
+		{"driver", MATCH_DRIVER, drivers_alias},
+		{"physfn", MATCH_TEXT, NULL},
+		{"pf_name", MATCH_TEXT, NULL},
+		{"vf_index", MATCH_DECIMAL, NULL},
+		{"sriov_numvfs", MATCH_DECIMAL, NULL},
+		{"sfnum", MATCH_DECIMAL, NULL},
+		{0},
+	};
+
+	return match_device(rules, device, key, value);
+}
+
+static int pci_health(void *data, const struct rdmadp_device *device, struct rdmadp_health *ret)
+{
+	const struct instance *instance = data;
+	bool is_function = text_is_pci_address(device->id);
+	char path[SYSFS_PATH];
+	char uplink[SYSFS_PATH];
+	bool has_uplink = false;
+
+	snprintf(path, sizeof(path), "bus/%s/devices/%s", is_function ? "pci" : "auxiliary",
+		 device->id);
+	if (!sysfs_exists(&instance->sysfs, path)) {
+		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_GONE, "'%s' is not on the bus",
+			   device->id);
+		return 0;
+	}
+	if (device->parent_id) {
+		snprintf(path, sizeof(path), "bus/pci/devices/%s", device->parent_id);
+		has_uplink = sysfs_resolve(&instance->sysfs, path, uplink) == 0;
+	}
+	health_judge(&instance->sysfs, device, has_uplink ? uplink : NULL, ret);
+	return 0;
+}
+
+static const char *const keys[] = {
+	"vendor", "device",  "subsystem_vendor", "subsystem_device", "class", "driver",
+	"physfn", "pf_name", "vf_index",	 "sriov_numvfs",     "sfnum", NULL,
+};
+
+const struct rdmadp_backend rdmadp_backend_v1 = {
+	.size = sizeof(struct rdmadp_backend),
+	.name = "pci",
+	.version = "1",
+	.keys = keys,
+	.init = pci_init,
+	.fini = pci_fini,
+	.discover = pci_discover,
+	.match = pci_match,
+	.health = pci_health,
+};

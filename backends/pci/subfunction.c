@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pci/subfunction.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "pci/drivers.h"
+
+static int fill(struct pci_scan *pci, struct subfunction *sub, const char *parent,
+		size_t parent_length)
+{
+	struct arena *arena = &pci->scan.arena;
+	char text[SYSFS_TEXT];
+
+	sub->parent = arena_strdup(arena, parent);
+	sub->parent_dir = arena_strndup(arena, sub->dir, parent_length);
+	if (!sub->parent || !sub->parent_dir)
+		return -ENOMEM;
+	if (sysfs_link_name(pci->scan.sysfs, sub->dir, "driver", text))
+		sub->driver = arena_strdup(arena, text);
+	/* The RDMA driver is that of the function: both share one. */
+	if (!sysfs_link_name(pci->scan.sysfs, sub->parent_dir, "driver", text))
+		text[0] = '\0';
+	if (list_add(arena, &pci->subfunctions, sub) < 0)
+		return -ENOMEM;
+	return adapter_scan(&pci->scan, sub->dir, drivers_rdma_of(text), &sub->adapter);
+}
+
+/* A class child of a function, such as mlx5_core.rdma.0, has no 'sfnum'. */
+static int visit(void *data, const char *name)
+{
+	struct pci_scan *pci = data;
+	struct arena *arena = &pci->scan.arena;
+	struct subfunction *sub;
+	char path[SYSFS_PATH];
+	char dir[SYSFS_PATH];
+	char number[SYSFS_TEXT];
+	char parent[SYSFS_TEXT];
+	size_t end;
+
+	snprintf(path, sizeof(path), "bus/auxiliary/devices/%s", name);
+	if (sysfs_resolve(pci->scan.sysfs, path, dir) < 0 ||
+	    !sysfs_read_in(pci->scan.sysfs, dir, "sfnum", number) ||
+	    !function_in_path(dir, parent, &end))
+		return 0;
+	sub = arena_alloc(arena, sizeof(*sub));
+	if (!sub)
+		return -ENOMEM;
+	sub->id = arena_strdup(arena, name);
+	sub->dir = arena_strdup(arena, dir);
+	sub->number = arena_strdup(arena, number);
+	if (!sub->id || !sub->dir || !sub->number)
+		return -ENOMEM;
+	return fill(pci, sub, parent, end);
+}
+
+int subfunctions_read(struct pci_scan *pci)
+{
+	int result = sysfs_list(pci->scan.sysfs, "bus/auxiliary/devices", visit, pci);
+
+	return result == -ENOENT ? 0 : result;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sub-functions: devices of the auxiliary bus below a PCI function. */
+#pragma once
+
+#include "pci/function.h"
+
+struct subfunction {
+	const char *id; /* "mlx5_core.sf.4"; not stable over reboot */
+	const char *dir;
+	const char *number; /* 'sfnum', stable below its parent */
+	const char *parent; /* the PCI function's address */
+	const char *parent_dir;
+	const char *driver; /* NULL while unbound */
+	struct adapter adapter;
+};
+
+/* Finds and reads them. Before functions_read, which would take what is theirs. */
+int subfunctions_read(struct pci_scan *pci);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A backend on a fake machine: fixture, instance, log and the devices of the last scan.
+ * What cannot be done ends the test with a message.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "model/device.h"
+
+struct machine {
+	const struct rdmadp_backend *backend;
+	char *root; /* of the fixture: <root>/sys, <root>/dev */
+	char *sysfs_root, *dev_root;
+	struct rdmadp_host host;
+	void *instance;
+	GMutex lock; /* of the log: health may write it from other threads */
+	GString *log; /* "warning: text" a line */
+	GPtrArray *devices; /* Device *, by id */
+};
+
+/* 'fixture' as for fixture_new. Does not scan yet. */
+struct machine *machine_new(const struct rdmadp_backend *backend, const char *fixture);
+void machine_free(struct machine *machine);
+void machine_scan(struct machine *machine);
+
+/* NULL: the last scan did not find it. */
+const struct rdmadp_device *machine_device(const struct machine *machine, const char *id);
+/* "ok text", "unknown text", "link text": the answer of health about a device that the
+ * last scan found. */
+char *machine_health(struct machine *machine, const char *id);
+/* All devices as dump_device writes them. */
+char *machine_dump(const struct machine *machine);
+/* Empties the log. */
+char *machine_take_log(struct machine *machine);

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "edge/module.h"
+#include "support/dump.h"
+#include "support/fixture.h"
+#include "support/machine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
+
+static const struct rdmadp_backend *pci;
+
+static struct machine *scanned(const char *name)
+{
+	g_autofree char *file = g_strconcat(MACHINES, name, ".txt", NULL);
+	struct machine *machine = machine_new(pci, file);
+
+	machine_scan(machine);
+	return machine;
+}
+
+static void assert_health(struct machine *machine, const char *id, const char *expected)
+{
+	g_autofree char *health = machine_health(machine, id);
+
+	assert_string_equal(health, expected);
+}
+
+/* --- what is found --- */
+
+static void machines_are_described_as_expected(void **state)
+{
+	static const char *const names[] = {
+		"bond",
+		"connectx3-scif",
+		"f01-roce-no-issm",
+		"f03-partial-boot",
+		"f04-issm-subset",
+		"f05-vf-netdev-in-pod",
+		"f06-vf-in-pod-exclusive",
+		"f08-switchdev",
+		"f10-b200-mixed",
+		"f14-ipoib-guid",
+		"f15-e810",
+		"f22-unreadable",
+		"f30-zero-guid",
+		"f34-vf-down-policy",
+		"garbage",
+		"qib",
+		"subfunctions",
+		"unusable",
+		"vendors",
+		"xdr-smi",
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *file = g_strconcat(MACHINES, names[i], ".pci.expected", NULL);
+		struct machine *machine = scanned(names[i]);
+		g_autofree char *dump = machine_dump(machine);
+		g_autoptr(GError) error = NULL;
+
+		if (!dump_expect(dump, file, &error))
+			fail_msg("%s", error->message);
+		machine_free(machine);
+	}
+}
+
+static void two_scans_say_the_same_and_complain_once(void **state)
+{
+	struct machine *machine = scanned("garbage");
+	g_autofree char *first = machine_dump(machine);
+	g_autofree char *log = machine_take_log(machine);
+	g_autofree char *second = NULL;
+	g_autofree char *again = NULL;
+
+	(void)state;
+	machine_scan(machine);
+	second = machine_dump(machine);
+	again = machine_take_log(machine);
+	assert_string_equal(first, second);
+	assert_string_equal(again, "");
+	assert_non_null(strstr(log, "warning: 'README' in bus/pci/devices is no PCI address"));
+	assert_non_null(strstr(log, "'0000:43:00.0': attribute 'class' cannot be read "
+				    "(File too large): skipped"));
+	assert_non_null(strstr(log, "'0000:47:00.0': attribute 'class' is 'network', not "
+				    "hexadecimal: skipped"));
+	assert_non_null(strstr(log, "'0000:50:00.0': attribute 'vendor' cannot be read "
+				    "(File too large): left out"));
+	assert_null(strstr(log, "0000:40:00.0"));
+	machine_free(machine);
+}
+
+static void a_machine_without_anything_has_no_devices(void **state)
+{
+	static const char *const machines[] = {"dir sys/bus/pci/devices\n", "remove sys\n"};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(machines); i++) {
+		struct machine *machine = machine_new(pci, machines[i]);
+		g_autofree char *log = NULL;
+
+		machine_scan(machine);
+		log = machine_take_log(machine);
+		assert_int_equal(machine->devices->len, 0);
+		assert_string_equal(log, "");
+		machine_free(machine);
+	}
+}
+
+static int refuse(void *sink, const struct rdmadp_device *device)
+{
+	(void)device;
+	++*(int *)sink;
+	return -ECANCELED;
+}
+
+static void a_refused_device_ends_the_scan(void **state)
+{
+	struct machine *machine = scanned("f01-roce-no-issm");
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(pci->discover(machine->instance, refuse, &calls), -ECANCELED);
+	assert_int_equal(calls, 1);
+	machine_free(machine);
+}
+
+static int watch_opens(const struct machine *machine, const char *id)
+{
+	g_autofree char *dir = g_build_filename(machine->sysfs_root, "bus/pci/devices", id, NULL);
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_true(inotify_add_watch(fd, dir, IN_OPEN) >= 0);
+	return fd;
+}
+
+/* The names of all files of the directory that were opened since. */
+static GHashTable *opened_files(int fd)
+{
+	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	_Alignas(struct inotify_event) char buffer[4096];
+	ssize_t length;
+
+	while ((length = read(fd, buffer, sizeof(buffer))) > 0) {
+		for (char *at = buffer; at < buffer + length;) {
+			const struct inotify_event *event = (const void *)at;
+
+			g_hash_table_add(names, g_strdup(event->len ? event->name : "."));
+			at += sizeof(*event) + event->len;
+		}
+	}
+	close(fd);
+	return names;
+}
+
+static void of_other_functions_only_the_class_is_read(void **state)
+{
+	struct machine *machine = scanned("f01-roce-no-issm");
+	int disk = watch_opens(machine, "0000:01:00.0");
+	int adapter = watch_opens(machine, "0000:3b:00.0");
+	g_autoptr(GHashTable) of_disk = NULL;
+	g_autoptr(GHashTable) of_adapter = NULL;
+
+	(void)state;
+	machine_scan(machine);
+	of_disk = opened_files(disk);
+	of_adapter = opened_files(adapter);
+	assert_true(g_hash_table_contains(of_disk, "class"));
+	assert_int_equal(g_hash_table_size(of_disk), 1);
+	assert_true(g_hash_table_contains(of_adapter, "vendor"));
+	machine_free(machine);
+}
+
+static void a_booting_machine_becomes_complete(void **state)
+{
+	struct machine *machine = scanned("f03-partial-boot");
+
+	(void)state;
+	assert_int_equal(machine_device(machine, "0000:3b:00.0")->n_nodes, 1);
+	assert_health(machine, "0000:3b:00.0", "files mlx5_0 has no uverbs device");
+	fixture_apply(machine->root, "uverbs 0000:3b:00.0 0 mlx5_0\numad 0000:3b:00.0 0 mlx5_0 1\n"
+				     "uverbs 0000:3b:00.1 1 mlx5_1\n");
+	machine_scan(machine);
+	assert_int_equal(machine_device(machine, "0000:3b:00.0")->n_nodes, 3);
+	assert_int_equal(machine_device(machine, "0000:3b:00.1")->n_nodes, 3);
+	assert_health(machine, "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'");
+	machine_free(machine);
+}
+
+static void a_function_comes_and_goes(void **state)
+{
+	struct machine *machine = scanned("f05-vf-netdev-in-pod");
+
+	(void)state;
+	assert_non_null(machine_device(machine, "0000:12:00.2"));
+	fixture_delete(machine->root, "sys/bus/pci/devices/0000:12:00.2");
+	assert_health(machine, "0000:12:00.2", "gone '0000:12:00.2' is not on the bus");
+	machine_scan(machine);
+	assert_null(machine_device(machine, "0000:12:00.2"));
+	assert_string_equal(machine_device(machine, "0000:12:00.3")->parent_id, "0000:12:00.0");
+	machine_free(machine);
+}
+
+/* --- health --- */
+
+static void health_of_whole_machines(void **state)
+{
+	static const struct {
+		const char *machine, *id, *health;
+	} cases[] = {
+		{"f01-roce-no-issm", "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'"},
+		{"f01-roce-no-issm", "0000:5e:00.0",
+		 "files no RDMA device: driver ixgbe has a network interface only"},
+		{"f05-vf-netdev-in-pod", "0000:12:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'"},
+		{"f05-vf-netdev-in-pod", "0000:12:00.3",
+		 "ok mlx5_3 port 1 is '1: DOWN', which counts as idle: the uplink '0000:12:00.0' "
+		 "has "
+		 "mlx5_0 port 1 is '4: ACTIVE'"},
+		{"f06-vf-in-pod-exclusive", "0000:12:00.2",
+		 "ok mlx5_2 is in another network namespace, which counts as idle: the uplink "
+		 "'0000:12:00.0' has mlx5_0 port 1 is '4: ACTIVE'"},
+		{"f08-switchdev", "0000:81:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'"},
+		{"f10-b200-mixed", "0000:4f:00.0", "ok rdmap79s0 port 1 is '4: ACTIVE'"},
+		{"vendors", "0000:26:00.0", "ok mlx4_0 port 1 is '4: ACTIVE'"},
+		{"xdr-smi", "0000:9b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'"},
+		{"subfunctions", "mlx5_core.sf.2", "ok mlx5_1 port 1 is '4: ACTIVE'"},
+		{"f22-unreadable", "0000:5e:00.0", "ok mlx5_1 port 1 is '4: ACTIVE'"},
+		{"f22-unreadable", "0000:86:00.0",
+		 "unknown mlx5_2 port 1: 'state' cannot be read: Not a directory"},
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct machine *machine = scanned(cases[i].machine);
+
+		assert_health(machine, cases[i].id, cases[i].health);
+		machine_free(machine);
+	}
+}
+
+#define STATE "sys/class/infiniband/%s/ports/1/state"
+
+static void set_state(struct machine *machine, const char *rdma, const char *text)
+{
+	g_autofree char *path = g_strdup_printf(STATE, rdma);
+
+	fixture_write(machine->root, path, text);
+}
+
+static void health_follows_the_port(void **state)
+{
+	static const struct {
+		const char *state, *health;
+	} cases[] = {
+		{"1: DOWN", "link mlx5_0 port 1 is '1: DOWN'"},
+		{"2: INIT", "link mlx5_0 port 1 is '2: INIT'"},
+		{"3: ARMED", "link mlx5_0 port 1 is '3: ARMED'"},
+		{"0: NOP", "link mlx5_0 port 1 is '0: NOP'"},
+		{"5: ACTIVE_DEFER", "ok mlx5_0 port 1 is '5: ACTIVE_DEFER'"},
+		{"9: UNKNOWN", "unknown mlx5_0 port 1: 'state' is '9: UNKNOWN'"},
+		{"", "unknown mlx5_0 port 1: 'state' cannot be read: No data available"},
+		{"4: ACTIVE", "ok mlx5_0 port 1 is '4: ACTIVE'"},
+	};
+	struct machine *machine = scanned("f01-roce-no-issm");
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		set_state(machine, "mlx5_0", cases[i].state);
+		assert_health(machine, "0000:3b:00.0", cases[i].health);
+	}
+	machine_free(machine);
+}
+
+static void an_interface_that_is_down_is_named(void **state)
+{
+	struct machine *machine = scanned("f01-roce-no-issm");
+
+	(void)state;
+	set_state(machine, "mlx5_0", "1: DOWN");
+	fixture_write(machine->root, "sys/class/net/ens1f0np0/flags", "0x1002");
+	assert_health(machine, "0000:3b:00.0",
+		      "link mlx5_0 port 1 is '1: DOWN': interface 'ens1f0np0' is administratively "
+		      "down");
+	machine_free(machine);
+}
+
+static void a_vf_follows_its_uplink(void **state)
+{
+	struct machine *machine = scanned("f34-vf-down-policy");
+
+	(void)state;
+	assert_health(machine, "0000:12:00.1",
+		      "ok mlx5_1 port 1 is '1: DOWN', which counts as idle: the uplink "
+		      "'0000:12:00.0' has mlx5_0 port 1 is '4: ACTIVE'");
+	set_state(machine, "mlx5_1", "4: ACTIVE");
+	set_state(machine, "mlx5_0", "1: DOWN");
+	assert_health(machine, "0000:12:00.1",
+		      "link uplink '0000:12:00.0': mlx5_0 port 1 is '1: DOWN'");
+	set_state(machine, "mlx5_0", "");
+	assert_health(machine, "0000:12:00.1",
+		      "unknown uplink '0000:12:00.0': mlx5_0 port 1: 'state' cannot be read: No "
+		      "data available");
+	machine_free(machine);
+}
+
+static void a_vf_without_uplink_in_view_is_judged_by_itself(void **state)
+{
+	struct machine *machine = scanned("f34-vf-down-policy");
+
+	(void)state;
+	fixture_apply(machine->root, "net 0000:12:00.1 ib1 type=32 up=1");
+	machine_scan(machine);
+	fixture_delete(machine->root, "sys/devices/pci0000:00/0000:12:00.0/infiniband");
+	assert_health(machine, "0000:12:00.1", "link mlx5_1 port 1 is '1: DOWN'");
+	fixture_write(machine->root, "sys/class/net/ib1/flags", "0x1002");
+	assert_health(machine, "0000:12:00.1",
+		      "ok mlx5_1 port 1 is '1: DOWN' because its interface is not in use");
+	set_state(machine, "mlx5_1", "4: ACTIVE");
+	assert_health(machine, "0000:12:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'");
+	machine_free(machine);
+}
+
+static void ports_of_representors_do_not_count(void **state)
+{
+	struct machine *machine = scanned("f08-switchdev");
+
+	(void)state;
+	set_state(machine, "mlx5_0", "1: DOWN");
+	fixture_write(machine->root, "sys/class/infiniband/mlx5_0/ports/3/state", "4: ACTIVE");
+	assert_health(machine, "0000:81:00.1",
+		      "link uplink '0000:81:00.0': mlx5_0 port 1 is '1: DOWN'");
+	assert_health(machine, "0000:81:00.0",
+		      "files switchdev representor device: mlx5_0 carries raw packets only, no "
+		      "RoCE; select its virtual functions (pfNames)");
+	machine_free(machine);
+}
+
+static void a_renamed_rdma_device_is_found_by_its_uverbs(void **state)
+{
+	struct machine *machine = scanned("f14-ipoib-guid");
+
+	(void)state;
+	fixture_delete(machine->root, "sys/class/infiniband/mlx5_0");
+	fixture_delete(machine->root,
+		       "sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/infiniband");
+	fixture_apply(machine->root, "ib 0000:d8:00.0 ibp216s0\n"
+				     "uverbs 0000:d8:00.0 0 ibp216s0\n");
+	assert_health(machine, "0000:d8:00.0", "ok ibp216s0 port 1 is '4: ACTIVE'");
+	machine_free(machine);
+}
+
+static void a_lost_character_device_is_a_matter_of_files(void **state)
+{
+	struct machine *machine = scanned("f14-ipoib-guid");
+
+	(void)state;
+	fixture_delete(machine->root,
+		       "sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/infiniband_verbs/uverbs0");
+	assert_health(machine, "0000:d8:00.0", "files /dev/infiniband/uverbs0 of mlx5_0 is gone");
+	machine_free(machine);
+}
+
+struct reading {
+	struct machine *machine;
+	char *health;
+};
+
+static gpointer read_health(gpointer data)
+{
+	struct reading *reading = data;
+
+	reading->health = machine_health(reading->machine, "0000:3b:00.0");
+	return NULL;
+}
+
+static int count(void *sink, const struct rdmadp_device *device)
+{
+	(void)device;
+	++*(int *)sink;
+	return 0;
+}
+
+static void a_hung_port_holds_its_own_read_only(void **state)
+{
+	struct machine *machine = scanned("f22-unreadable");
+	g_autofree char *fifo =
+		g_strdup_printf("%s/sys/class/infiniband/mlx5_0/ports/1/state", machine->root);
+	struct reading reading = {machine, NULL};
+	GThread *thread = g_thread_new("health", read_health, &reading);
+	int devices = 0;
+
+	(void)state;
+	assert_health(machine, "0000:5e:00.0", "ok mlx5_1 port 1 is '4: ACTIVE'");
+	assert_int_equal(pci->discover(machine->instance, count, &devices), 0);
+	assert_int_equal(devices, 3);
+	assert_true(g_file_set_contents_full(fifo, "1: DOWN\n", -1, G_FILE_SET_CONTENTS_NONE, 0644,
+					     NULL));
+	g_thread_join(thread);
+	assert_string_equal(reading.health, "link mlx5_0 port 1 is '1: DOWN'");
+	g_free(reading.health);
+	machine_free(machine);
+}
+
+/* --- match --- */
+
+static void match_knows_the_spellings(void **state)
+{
+	static const struct {
+		const char *id, *key, *value;
+		int expected;
+	} cases[] = {
+		{"0000:22:00.0", "vendor", "19e5", 1},
+		{"0000:22:00.0", "vendor", "0x19E5", 1},
+		{"0000:22:00.0", "vendor", "15b3", 0},
+		{"0000:22:00.0", "vendor", "huawei", -EINVAL},
+		{"0000:22:00.0", "device", "a222", 1},
+		{"0000:22:00.0", "driver", "hns3", 1},
+		{"0000:22:00.0", "driver", "hns", 1},
+		{"0000:22:00.0", "driver", "hns_roce_hw_v2", 1},
+		{"0000:22:00.0", "driver", "mlx5_core", 0},
+		{"0000:21:00.0", "driver", "bnxt_en", 1},
+		{"0000:21:00.0", "driver", "bnxt_re", 1},
+		{"0000:26:00.0", "driver", "mlx4_ib", 1},
+		{"0000:26:00.0", "driver", "mlx5_ib", 0},
+		{"0000:26:00.0", "driver", "", -EINVAL},
+		{"0000:26:00.0", "class", "020000", 1},
+		{"0000:26:00.0", "class", "0x20000", 1},
+		{"0000:26:00.0", "colour", "red", -EINVAL},
+		{"0000:26:00.0", "vf_index", "x", -EINVAL},
+	};
+	struct machine *machine = scanned("vendors");
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+		assert_int_equal(pci->match(machine_device(machine, cases[i].id), cases[i].key,
+					    cases[i].value),
+				 cases[i].expected);
+	machine_free(machine);
+}
+
+static void match_knows_functions_of_functions(void **state)
+{
+	struct machine *machine = scanned("f08-switchdev");
+	const struct rdmadp_device *vf = machine_device(machine, "0000:81:00.3");
+
+	(void)state;
+	assert_int_equal(pci->match(vf, "pf_name", "pf0"), 1);
+	assert_int_equal(pci->match(vf, "pf_name", "eth3"), 0);
+	assert_int_equal(pci->match(vf, "physfn", "0000:81:00.0"), 1);
+	assert_int_equal(pci->match(vf, "vf_index", "2"), 1);
+	assert_int_equal(pci->match(vf, "vf_index", "02"), 1);
+	assert_int_equal(pci->match(vf, "vf_index", "3"), 0);
+	machine_free(machine);
+}
+
+static int load(void **state)
+{
+	g_autoptr(GError) error = NULL;
+
+	(void)state;
+	pci = module_load(BINARY_DIR "/lib/rdmadp/backends", "pci", &error);
+	if (!pci)
+		print_error("%s\n", error->message);
+	return pci ? 0 : -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(machines_are_described_as_expected),
+		cmocka_unit_test(two_scans_say_the_same_and_complain_once),
+		cmocka_unit_test(a_machine_without_anything_has_no_devices),
+		cmocka_unit_test(a_refused_device_ends_the_scan),
+		cmocka_unit_test(of_other_functions_only_the_class_is_read),
+		cmocka_unit_test(a_booting_machine_becomes_complete),
+		cmocka_unit_test(a_function_comes_and_goes),
+		cmocka_unit_test(health_of_whole_machines),
+		cmocka_unit_test(health_follows_the_port),
+		cmocka_unit_test(an_interface_that_is_down_is_named),
+		cmocka_unit_test(a_vf_follows_its_uplink),
+		cmocka_unit_test(a_vf_without_uplink_in_view_is_judged_by_itself),
+		cmocka_unit_test(ports_of_representors_do_not_count),
+		cmocka_unit_test(a_renamed_rdma_device_is_found_by_its_uverbs),
+		cmocka_unit_test(a_lost_character_device_is_a_matter_of_files),
+		cmocka_unit_test(a_hung_port_holds_its_own_read_only),
+		cmocka_unit_test(match_knows_the_spellings),
+		cmocka_unit_test(match_knows_functions_of_functions),
+	};
+
+	return cmocka_run_group_tests(tests, load, NULL);
+}
