@@ -209,7 +209,7 @@ static gboolean takes_a_device(const ResourceConfig *config, const struct select
 	alone.selectors = one;
 	for (guint i = 0; i < search->devices->len; i++)
 		if (selector_judge(&alone, g_ptr_array_index(search->devices, i),
-				   search->matcher->match, search->matcher->data, NULL))
+				   search->matcher->ask, search->matcher->data, NULL))
 			return TRUE;
 	return FALSE;
 }

@@ -86,10 +86,10 @@ static gboolean backend_takes(const struct selector_list *list, const char *valu
 {
 	g_autoptr(GPtrArray) seen = NULL;
 
-	if (matcher->match != NULL &&
-	    matcher->match(device, backend_key(list), value, matcher->data) > 0)
+	if (matcher->ask != NULL &&
+	    matcher->ask(device, backend_key(list), value, matcher->data) > 0)
 		return TRUE;
-	if (matcher->match != NULL && list->key != SELECTOR_DRIVERS)
+	if (matcher->ask != NULL && list->key != SELECTOR_DRIVERS)
 		return FALSE;
 	seen = selector_list_seen(list, device);
 	return has_text(seen, value);

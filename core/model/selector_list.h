@@ -16,7 +16,7 @@ struct selector_list {
 
 /* How devices are judged: the backend's match and its argument. */
 struct selector_matcher {
-	selector_match_fn match; /* NULL: an attribute must be equal */
+	selector_match_fn ask; /* NULL: an attribute must be equal */
 	gpointer data;
 };
 
