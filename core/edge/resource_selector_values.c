@@ -6,6 +6,7 @@
 #include "edge/resource_reader.h"
 #include "edge/resource_values.h"
 #include "model/suggest.h"
+#include "model/vf_range.h"
 
 #define MAX_ADDRESS 63
 #define MAX_NUMA_NODE 65535
@@ -241,7 +242,7 @@ static const char *check_pf_name(const char *name)
 	g_autofree char *address = value_pci_address(name);
 	if (address != NULL)
 		return "is a PCI address, not an interface; use \"rootDevices\"";
-	return *name == '\0' ? "has no interface before the '#'" : value_check_interface(name);
+	return value_check_interface(name);
 }
 
 static const char *check_root_device(const char *name, const char *bus)
@@ -253,10 +254,10 @@ static const char *check_root_device(const char *name, const char *bus)
 	       "\"pfNames\"";
 }
 
-static char *normal_root(const char *name, const char *bus)
+static char *normal_root(const char *name, enum selector_key key, const char *bus)
 {
-	char *address = is_pci(bus) ? value_pci_address(name) : NULL;
-	return address != NULL ? address : g_strdup(name);
+	gboolean is_address = key == SELECTOR_ROOT_DEVICES && is_pci(bus);
+	return is_address ? value_pci_address(name) : g_strdup(name);
 }
 
 /* A physical function with or without a range: "ens1f0#0-3,7". */
@@ -266,19 +267,22 @@ static char *convert_root(const JsonValue *item, enum selector_key key, const ch
 	const char *text = reader_text(item, findings);
 	if (text == NULL)
 		return NULL;
-	const char *hash = strchr(text, '#');
-	g_autofree char *name =
-		hash == NULL ? g_strdup(text) : g_strndup(text, (gsize)(hash - text));
-	const char *problem =
-		key == SELECTOR_PF_NAMES ? check_pf_name(name) : check_root_device(name, bus);
-	if (problem == NULL && hash != NULL)
-		problem = value_check_ranges(hash + 1);
-	if (problem != NULL) {
-		reader_error(item, findings, "\"%s\" %s", text, problem);
+	g_autofree char *range_problem = vf_range_problem(text);
+	if (range_problem != NULL) {
+		reader_error(item, findings, "\"%s\" is no range of virtual functions: %s", text,
+			     range_problem);
 		return NULL;
 	}
-	g_autofree char *root = key == SELECTOR_PF_NAMES ? g_strdup(name) : normal_root(name, bus);
-	return g_strconcat(root, hash, NULL);
+	gsize length = vf_range_name_length(text);
+	g_autofree char *name = g_strndup(text, length);
+	const char *problem =
+		key == SELECTOR_PF_NAMES ? check_pf_name(name) : check_root_device(name, bus);
+	if (problem != NULL) {
+		reader_error(item, findings, "\"%s\" %s", name, problem);
+		return NULL;
+	}
+	g_autofree char *root = normal_root(name, key, bus);
+	return g_strconcat(root, text + length, NULL);
 }
 
 static char *convert_numa_node(const JsonValue *item, enum selector_key key, const char *bus,

@@ -8,7 +8,6 @@
 #define MAX_PREFIX 244 /* 253 for "requests." and the prefix */
 #define MAX_INTERFACE 15
 #define MAX_RDMA_DEVICE 63
-#define MAX_VF 65535
 
 static gboolean is_hex(const char *text, gsize length)
 {
@@ -205,49 +204,6 @@ const char *value_check_rdma_device(const char *name)
 		return "is longer than the 63 characters that an RDMA device name can have";
 	if (!consists_of(name, "_-.*?[]!"))
 		return "is not the name of an RDMA device (mlx5_0) or a pattern of names (mlx5_*)";
-	return NULL;
-}
-
-static gboolean take_number(const char **at, guint *ret_number)
-{
-	char *end;
-	if (!g_ascii_isdigit(**at))
-		return FALSE;
-	*ret_number = (guint)MIN(g_ascii_strtoull(*at, &end, 10), MAX_VF + 1);
-	*at = end;
-	return TRUE;
-}
-
-/* One "7" or "0-3". */
-static const char *check_range(const char *range)
-{
-	static const char malformed[] = "has a range that is not 'FIRST-LAST' or one number";
-	guint first, last;
-	if (!take_number(&range, &first))
-		return malformed;
-	last = first;
-	if (*range == '-') {
-		range++;
-		if (!take_number(&range, &last))
-			return malformed;
-	}
-	if (*range != '\0')
-		return malformed;
-	if (first > MAX_VF || last > MAX_VF)
-		return "has a range beyond virtual function 65535";
-	return first <= last ? NULL : "has a range whose first number is larger than its last";
-}
-
-const char *value_check_ranges(const char *ranges)
-{
-	g_auto(GStrv) parts = g_strsplit(ranges, ",", -1);
-	if (parts[0] == NULL)
-		return "has no range after the '#'";
-	for (gsize i = 0; parts[i] != NULL; i++) {
-		const char *problem = check_range(parts[i]);
-		if (problem != NULL)
-			return problem;
-	}
 	return NULL;
 }
 

@@ -34,8 +34,6 @@ const char *value_check_bus(const char *bus);
 const char *value_check_interface(const char *name);
 /* RDMA device name or glob. */
 const char *value_check_rdma_device(const char *name);
-/* The text after '#' in pfNames and rootDevices: "0-3,7". */
-const char *value_check_ranges(const char *ranges);
 /* An absolute path without '.' and '..'. */
 const char *value_check_path(const char *path);
 /* A path or glob of a device node below /dev. */
