@@ -8,7 +8,9 @@
 #include <glib.h>
 
 #include "edge/log.h"
-#include "edge/resource_file.h"
+#include "model/finding.h"
+
+#define SETTINGS_DEFAULT_PATH "/etc/rdmadp/rdmadp.conf"
 
 enum registration_mode { REGISTRATION_REGISTER, REGISTRATION_WATCHER, REGISTRATION_AUTO };
 
@@ -44,5 +46,15 @@ Settings *settings_new(void);
 /* Defaults overlaid with the file. NULL if a finding is an error. A missing file
  * is an error only if 'must_exist'. */
 Settings *settings_read(const char *path, gboolean must_exist, GPtrArray *findings);
+/* The same of a text, which ends with a zero byte; 'dir' is where the files are that
+ * it includes. */
+Settings *settings_parse(const char *text, gsize length, const char *dir, GPtrArray *findings);
 void settings_free(Settings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Settings, settings_free)
+
+/* Sets what is text in the file, "log.level" or "backend_dir", as the command line
+ * does: under the same rules. */
+gboolean settings_set(Settings *settings, const char *path, const char *value, GError **error);
+
+#define SETTINGS_ERROR (settings_error_quark())
+GQuark settings_error_quark(void);
