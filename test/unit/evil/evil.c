@@ -121,6 +121,24 @@ UNUSED static int discover_exit(void *instance, rdmadp_emit_fn emit, void *sink)
 	_exit(7);
 }
 
+/* More than the 256 KiB of stack that the contract promises. */
+UNUSED static int discover_greedy(void *instance, rdmadp_emit_fn emit, void *sink)
+{
+	volatile char large[4 * 1024 * 1024];
+
+	for (unsigned int i = sizeof(large); i > 0; i -= 1024)
+		large[i - 1] = 1;
+	return discover(instance, emit, sink);
+}
+
+UNUSED static int discover_quit(void *instance, rdmadp_emit_fn emit, void *sink)
+{
+	(void)instance;
+	(void)emit;
+	(void)sink;
+	exit(0);
+}
+
 UNUSED static int discover_hang(void *instance, rdmadp_emit_fn emit, void *sink)
 {
 	(void)instance;
