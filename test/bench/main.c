@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/discovery.h"
 #include "bench/load.h"
 #include "bench/results.h"
 #include "bench/session.h"
@@ -16,7 +17,7 @@ enum { HCAS = 8, MANY_RESOURCES = 16, MANY_CALLERS = 8, SETTLE_MS = 500 };
 static struct {
 	char *floor, *daemon, *backend_dir;
 	int rounds, calls, idle_s, pushes, restarts;
-	gboolean json;
+	gboolean json, quick;
 } options = {.rounds = 5, .calls = 4000, .idle_s = 10, .pushes = 20, .restarts = 100};
 
 static Rpc *rpc;
@@ -202,6 +203,29 @@ static void measure_restarts(int which)
 	session_end(session);
 }
 
+/* --- discovery --- */
+
+static void measure_discovery(guint functions)
+{
+	g_autofree char *node = subject_make_crowd(functions);
+	g_autofree char *sysfs = g_build_filename(node, "sys", NULL);
+	g_autofree char *backend = g_build_filename(options.backend_dir, "pci.so", NULL);
+	g_autofree char *name =
+		g_strdup_printf("discovery of 8 HCAs among %u functions", functions);
+
+	for (int round = 0; round < options.rounds; round++)
+		results_add(results, SUBJECT_DAEMON, name, "ms",
+			    discovery_ms(backend, sysfs, HCAS));
+	subject_remove_node(node);
+}
+
+static void measure_discoveries(void)
+{
+	measure_discovery(1000);
+	if (!options.quick)
+		measure_discovery(10000);
+}
+
 /* --- the run --- */
 
 static void run_all(void)
@@ -215,11 +239,12 @@ static void run_all(void)
 		measure_pushes(which);
 	if (options.daemon && options.restarts > 0)
 		measure_restarts(SUBJECT_DAEMON);
+	if (options.backend_dir)
+		measure_discoveries();
 }
 
 static void parse_options(int *argc, char ***argv)
 {
-	gboolean quick = FALSE;
 	const GOptionEntry entries[] = {
 		{"floor", 0, 0, G_OPTION_ARG_FILENAME, &options.floor, "the floor's program",
 		 "FILE"},
@@ -235,8 +260,8 @@ static void parse_options(int *argc, char ***argv)
 		{"pushes", 0, 0, G_OPTION_ARG_INT, &options.pushes, "changes for each size; 20",
 		 "N"},
 		{"restarts", 0, 0, G_OPTION_ARG_INT, &options.restarts, "of the kubelet; 100", "N"},
-		{"quick", 0, 0, G_OPTION_ARG_NONE, &quick, "the least of everything: a smoke test",
-		 NULL},
+		{"quick", 0, 0, G_OPTION_ARG_NONE, &options.quick,
+		 "the least of everything: a smoke test", NULL},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "print JSON", NULL},
 		{NULL, 0, 0, 0, NULL, NULL, NULL}};
 	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
@@ -250,7 +275,7 @@ static void parse_options(int *argc, char ***argv)
 				 : "needs --floor, and --backend-dir with --daemon");
 		exit(2);
 	}
-	if (!quick)
+	if (!options.quick)
 		return;
 	options.rounds = options.idle_s = 1;
 	options.pushes = options.restarts = 2;

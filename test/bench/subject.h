@@ -28,4 +28,7 @@ Process *subject_start(const struct subject *subject, const char *node);
 /* Makes one device change its health, between good and bad. */
 void subject_change_one(const struct subject *subject, const char *node, const Process *process,
 			gboolean is_healthy);
+/* A temporary directory whose 'sys' has the eight HCAs among 'functions' PCI functions
+ * that are none. */
+char *subject_make_crowd(guint functions);
 void subject_remove_node(const char *node);
