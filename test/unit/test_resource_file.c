@@ -254,6 +254,21 @@ static void long_lists_are_read(void **state)
 	assert_int_equal(g_strv_length(selector->values[SELECTOR_IF_NAMES]), 10001);
 }
 
+static void the_manual_describes_every_selector(void **state)
+{
+	(void)state;
+	g_autofree char *text = NULL;
+	assert_true(g_file_get_contents(SOURCE_DIR "/packaging/man/rdmadp-resources.5", &text, NULL,
+					NULL));
+	for (int key = 0; key < SELECTOR_N_KEYS; key++) {
+		g_autofree char *pattern = g_strdup_printf(
+			"^\\.It Cm (.* , )?%s( , .*)?$", selector_key_name((enum selector_key)key));
+		if (!g_regex_match_simple(pattern, text, G_REGEX_MULTILINE, 0))
+			fail_msg("%s is not in rdmadp-resources(5)",
+				 selector_key_name((enum selector_key)key));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_permission_is_said),
 		cmocka_unit_test(earlier_findings_do_not_count),
 		cmocka_unit_test(long_lists_are_read),
+		cmocka_unit_test(the_manual_describes_every_selector),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

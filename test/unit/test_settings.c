@@ -446,6 +446,19 @@ static void the_shipped_file_shows_the_defaults(void **state)
 	}
 }
 
+static void the_manual_describes_every_key(void **state)
+{
+	(void)state;
+	g_autofree char *text = NULL;
+	assert_true(
+		g_file_get_contents(SOURCE_DIR "/packaging/man/rdmadp.conf.5", &text, NULL, NULL));
+	for (const struct setting_key *key = setting_keys; key->path != NULL; key++) {
+		g_autofree char *pattern = g_strdup_printf("^\\.It Cm %s( No = .*)?$", key->path);
+		if (!g_regex_match_simple(pattern, text, G_REGEX_MULTILINE, 0))
+			fail_msg("%s is not in rdmadp.conf(5)", key->path);
+	}
+}
+
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, folder_begin, folder_end)
 
 int main(void)
@@ -465,6 +478,7 @@ int main(void)
 		folder_test(endless_files_are_not_read),
 		cmocka_unit_test(the_command_line_follows_the_same_rules),
 		cmocka_unit_test(the_shipped_file_shows_the_defaults),
+		cmocka_unit_test(the_manual_describes_every_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
