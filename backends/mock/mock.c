@@ -67,7 +67,7 @@ static int hang(const struct mock *mock, const struct mock_file *file, double se
 static int emit_devices(const struct mock_file *file, rdmadp_emit_fn emit, void *sink)
 {
 	for (const struct mock_device *device = file->devices; device; device = device->next) {
-		int result = emit(sink, &device->abi);
+		int result = device->is_bad ? 0 : emit(sink, &device->abi);
 
 		if (result != 0)
 			return result;
@@ -125,23 +125,21 @@ static bool is_flapped(const struct mock_device *device, const struct mock_file 
 	return device->flap > 0 && (long long)(age / device->flap) % 2 != 0;
 }
 
-static void set_health(struct rdmadp_health *ret, uint32_t state, uint32_t reason, const char *text)
-{
-	ret->state = state;
-	ret->reason = reason;
-	snprintf(ret->text, sizeof(ret->text), "%s", text);
-}
-
 static void judge(const struct mock_file *file, const char *id, struct rdmadp_health *ret)
 {
+	static const struct rdmadp_health gone = {.state = RDMADP_UNHEALTHY,
+						  .reason = RDMADP_REASON_GONE,
+						  .text = "it is not in the file"};
+	static const struct rdmadp_health flapped = {
+		.state = RDMADP_UNHEALTHY, .reason = RDMADP_REASON_LINK, .text = "the link flaps"};
 	const struct mock_device *device = mock_file_find(file, id);
+	const struct rdmadp_health *health = device ? &device->health : &gone;
 
-	if (!device)
-		set_health(ret, RDMADP_UNHEALTHY, RDMADP_REASON_GONE, "it is not in the file");
-	else if (is_flapped(device, file))
-		set_health(ret, RDMADP_UNHEALTHY, RDMADP_REASON_LINK, "the link flaps");
-	else
-		set_health(ret, device->health.state, device->health.reason, device->health.text);
+	if (device && is_flapped(device, file))
+		health = &flapped;
+	ret->state = health->state;
+	ret->reason = health->reason;
+	memcpy(ret->text, health->text, sizeof(ret->text));
 }
 
 /* Runs in several threads at once, so it writes nothing of the instance. It reads the

@@ -14,7 +14,6 @@ struct reader {
 	struct mock_file *file;
 	struct mock_device *device; /* the one that lines belong to; NULL before the first */
 	const struct statement *statement; /* the kind of this line */
-	int error; /* -ENOMEM, or 0 */
 };
 
 /* A kind of line. 'parse' gets the words after the first and says if they are right.
@@ -242,22 +241,24 @@ static const struct statement statements[] = {
 
 /* --- lines --- */
 
-/* Splits the line in place; -1: a quote is not closed, or there are too many words. */
+/* Splits the line in place and returns the number of words, above MAX_WORDS if there are
+ * too many. A quote that is not closed ends with the line. */
 static int split_line(char *line, char **word)
 {
 	int n = 0;
 
 	for (char *p = line + strspn(line, " \t"); *p && *p != '#'; p += strspn(p, " \t")) {
-		bool quoted = *p == '"';
-		char *end = quoted ? strchr(p + 1, '"') : p + strcspn(p, " \t");
+		const char *end = *p == '"' ? "\"" : " \t";
 
-		if (!end || n == MAX_WORDS)
-			return -1;
-		word[n++] = p + quoted;
-		p = end + (*end != '\0');
-		*end = '\0';
+		if (n == MAX_WORDS)
+			return n + 1;
+		if (*p == '"')
+			p++;
+		word[n++] = p;
+		p += strcspn(p, end);
+		if (*p)
+			*p++ = '\0';
 	}
-	word[n] = NULL;
 	return n;
 }
 
@@ -266,10 +267,8 @@ static bool start_device(struct reader *reader)
 {
 	struct mock_device *d = calloc(1, sizeof(*d));
 
-	if (!d) {
-		reader->error = -ENOMEM;
+	if (!d)
 		return false;
-	}
 	d->abi = (struct rdmadp_device){.size = sizeof(d->abi),
 					.id = "",
 					.numa_node = -1,
@@ -290,23 +289,16 @@ static bool start_device(struct reader *reader)
 		d->node_list[i] = &d->nodes[i];
 		d->nodes[i].size = sizeof(d->nodes[i]);
 	}
-	if (reader->device)
-		reader->device->next = d;
-	else
-		reader->file->devices = d;
+	d->next = reader->file->devices;
+	reader->file->devices = d;
 	reader->device = d;
 	return true;
 }
 
 static bool read_words(struct reader *reader, char **word, int n_words)
 {
-	const struct statement *statement = statements;
+	const struct statement *statement = reader->statement;
 
-	while (statement->word && strcmp(statement->word, word[0]) != 0)
-		statement++;
-	reader->statement = statement;
-	if (statement->parse == parse_device && !start_device(reader))
-		return false;
 	if (!reader->device && statement->parse != parse_discover)
 		return false;
 	if (reader->device && ++reader->device->n_lines > MOCK_MAX_LINES)
@@ -315,42 +307,53 @@ static bool read_words(struct reader *reader, char **word, int n_words)
 	       n_words <= statement->max_words + 1 && statement->parse(reader, word + 1);
 }
 
+static const struct statement *find_statement(const char *word)
+{
+	const struct statement *statement = statements;
+
+	while (statement->word && strcmp(statement->word, word) != 0)
+		statement++;
+	return statement;
+}
+
 static void complain(const struct reader *reader, const struct rdmadp_host *host, const char *path,
 		     unsigned int line)
 {
 	const struct mock_device *device = reader->device;
-	const char *expected = "words with every quote closed, not more than 8";
+	const char *expected = device ? reader->statement->usage : "device ID before this line";
 	char message[512];
 
 	if (device && device->n_lines > MOCK_MAX_LINES)
-		expected = "not more than 100 lines for a device";
-	else if (!device && reader->statement)
-		expected = "a 'device' line before this one";
-	else if (reader->statement)
-		expected = reader->statement->usage;
+		expected = "at most 100 lines for a device";
 	snprintf(message, sizeof(message), "'%s' line %u: expected '%s'; device '%s' is left out",
 		 path, line, expected, device ? device->abi.id : "");
 	if (host)
 		host->log(host, RDMADP_LOG_WARNING, message);
 }
 
-static void read_lines(struct reader *reader, const struct rdmadp_host *host, const char *path)
+static int read_lines(struct mock_file *file, const struct rdmadp_host *host, const char *path)
 {
-	char *rest = reader->file->text;
+	struct reader reader = {.file = file};
+	char *rest = file->text;
 	unsigned int number = 0;
 
-	for (char *line = strsep(&rest, "\n"); line && !reader->error; line = strsep(&rest, "\n")) {
-		char *word[MAX_WORDS + 1];
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+		char *word[MAX_WORDS + 1] = {0};
 		int n = split_line(line, word);
 
 		number++;
-		reader->statement = NULL;
-		if (n == 0 || (n > 0 && read_words(reader, word, n)))
+		if (n == 0)
 			continue;
-		complain(reader, host, path, number);
-		if (reader->device)
-			reader->device->is_bad = true;
+		reader.statement = find_statement(word[0]);
+		if (reader.statement->parse == parse_device && !start_device(&reader))
+			return -ENOMEM;
+		if (read_words(&reader, word, n))
+			continue;
+		complain(&reader, host, path, number);
+		if (reader.device)
+			reader.device->is_bad = true;
 	}
+	return 0;
 }
 
 /* --- the file --- */
@@ -373,38 +376,18 @@ static int read_text(const char *path, struct mock_file *file)
 	return error;
 }
 
-static void drop_bad_devices(struct mock_file *file)
-{
-	struct mock_device **link = &file->devices;
-
-	while (*link) {
-		struct mock_device *device = *link;
-
-		if (!device->is_bad) {
-			link = &device->next;
-			continue;
-		}
-		*link = device->next;
-		free(device);
-	}
-}
-
 int mock_file_read(const char *path, const struct rdmadp_host *host, struct mock_file **ret_file)
 {
 	struct mock_file *file = calloc(1, sizeof(*file));
-	struct reader reader = {.file = file};
+	int error = file ? read_text(path, file) : -ENOMEM;
 
-	if (!file)
-		return -ENOMEM;
-	reader.error = read_text(path, file);
-	read_lines(&reader, host, path);
-	if (reader.error) {
+	if (error == 0)
+		error = read_lines(file, host, path);
+	if (error == 0)
+		*ret_file = file;
+	else if (file)
 		mock_file_free(file);
-		return reader.error;
-	}
-	drop_bad_devices(file);
-	*ret_file = file;
-	return 0;
+	return error;
 }
 
 void mock_file_free(struct mock_file *file)
@@ -423,7 +406,7 @@ const struct mock_device *mock_file_find(const struct mock_file *file, const cha
 {
 	const struct mock_device *device = file->devices;
 
-	while (device && strcmp(device->abi.id, id) != 0)
+	while (device && (device->is_bad || strcmp(device->abi.id, id) != 0))
 		device = device->next;
 	return device;
 }

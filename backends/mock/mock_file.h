@@ -14,7 +14,7 @@ enum { MOCK_MAX_LINES = 100 }; /* of one device, and so the room in each of its 
 struct mock_device {
 	struct mock_device *next;
 	unsigned int n_lines;
-	bool is_bad; /* one of the lines is wrong */
+	bool is_bad; /* one of its lines is wrong: to be left out */
 	struct rdmadp_health health;
 	double flap; /* seconds between two changes, or 0 */
 	double hang; /* seconds that a health read blocks, or 0 */
@@ -36,7 +36,7 @@ struct mock_device {
 
 struct mock_file {
 	struct stat status; /* zero if it does not exist */
-	struct mock_device *devices; /* the good ones, in the file's order */
+	struct mock_device *devices; /* the last of the file first */
 	int discover_error; /* negative errno, or 0 */
 	double discover_hang; /* seconds, or 0 */
 	char *text;
@@ -45,9 +45,9 @@ struct mock_file {
 extern const char *const mock_keys[]; /* the attributes that a file may give */
 
 /* 0 or a negative errno. A file that does not exist is as an empty one. Wrong lines are
- * logged, unless host is NULL, and their device is left out. */
+ * logged, unless host is NULL. */
 int mock_file_read(const char *path, const struct rdmadp_host *host, struct mock_file **ret_file);
 void mock_file_free(struct mock_file *file);
 
-/* NULL if there is none with this id. */
+/* NULL if there is no good one with this id. */
 const struct mock_device *mock_file_find(const struct mock_file *file, const char *id);
