@@ -89,8 +89,8 @@ static void write_settings(const char *node)
 		"dev_root = \"%s/%s\";\n"
 		"state_dir = \"%s/state\";\n"
 		"status_socket = \"\";\n"
-		"pod_resources_socket = \"%s/pod-resources.sock\";\n"
-		"log_level = \"warning\";\n"
+		"kubelet: { pod_resources_socket = \"%s/pod-resources.sock\"; };\n"
+		"log: { level = \"warning\"; };\n"
 		"health: { down_delay = 0.0; up_delay = 0.0; };\n",
 		node, node, fixture_can_mknod() ? "dev" : "no-dev", node, node);
 
