@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several streams of one resource. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_kubelet.h"
+#include "plugin_fixture.h"
+#include "raw_http2.h"
+
+static struct connection *streaming(struct plugin_fixture *fixture, guint n)
+{
+	fake_start(fixture->fake);
+	fixture_start(fixture, REGISTRATION_REGISTER, &shared_ops);
+	publish(fixture, n, 0);
+	WAIT_FOR(fake_sees(fixture->fake, n));
+	return fake_last(fixture->fake);
+}
+
+/* One more stream on a connection of its own, as after a second dial. */
+static struct connection *another(struct plugin_fixture *fixture, gsize n)
+{
+	struct connection *connection =
+		connection_new(fixture->fake, status_of(fixture).socket_path);
+
+	connection_subscribe(connection);
+	WAIT_FOR(connection->list && connection->list->n_devices == n);
+	return connection;
+}
+
+static void every_stream_gets_the_whole_list_and_each_change(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *first = streaming(fixture, 3);
+	struct connection *second = another(fixture, 3);
+
+	assert_int_equal(status_of(fixture).streams, 2);
+	publish(fixture, 3, 2);
+	WAIT_FOR(first->n_lists == 2 && second->n_lists == 2);
+	assert_string_equal(first->list->devices[0]->health, "Unhealthy");
+	assert_string_equal(second->list->devices[0]->health, "Unhealthy");
+	assert_int_equal(fixture->fake->registers, 1);
+}
+
+static void the_end_of_an_older_stream_changes_nothing(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *first = streaming(fixture, 3);
+	struct connection *second = another(fixture, 3);
+
+	connection_close(first);
+	WAIT_FOR(status_of(fixture).streams == 1);
+	assert_int_equal(status_of(fixture).state, PLUGIN_STREAMING);
+	publish(fixture, 4, 0);
+	WAIT_FOR(second->list->n_devices == 4);
+	assert_int_equal(fixture->fake->registers, 1);
+}
+
+static void with_the_newest_stream_all_end_and_the_resource_registers(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *first = streaming(fixture, 3);
+	struct connection *second = another(fixture, 3);
+
+	connection_close(second);
+	WAIT_FOR(first->has_ended);
+	WAIT_FOR(fixture->fake->registers == 2);
+	WAIT_FOR(fake_sees(fixture->fake, 3));
+	assert_int_equal(status_of(fixture).streams, 1);
+}
+
+static void a_fifth_stream_ends_the_oldest(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *first = streaming(fixture, 3);
+
+	for (int i = 0; i < 4; i++) {
+		assert_false(first->has_ended);
+		another(fixture, 3);
+	}
+	WAIT_FOR(first->has_ended);
+	WAIT_FOR(status_of(fixture).streams == 4);
+	assert_int_equal(status_of(fixture).state, PLUGIN_STREAMING);
+	assert_int_equal(fixture->fake->registers, 1);
+}
+
+/* 20,000 devices are far more than the 64 KiB that a reader has to take in unasked. */
+static void a_reader_that_never_reads_holds_up_nobody(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *good = streaming(fixture, 20000);
+	int frozen = raw_call(status_of(fixture).socket_path, METHOD_LIST_AND_WATCH, "localhost");
+	struct answer answer;
+
+	WAIT_FOR(status_of(fixture).streams == 2);
+	for (guint i = 1; i <= 20; i++) {
+		publish(fixture, 20000, i);
+		WAIT_FOR(good->n_lists == i + 1);
+	}
+	assert_string_equal(good->list->devices[19]->health, "Unhealthy");
+	answer = ask(good, METHOD_ALLOCATE, allocate_request("a-77"));
+	assert_int_equal(answer.status, RPC_OK);
+	answer_clear(&answer);
+	/* The frozen one got one list under way, not twenty. */
+	assert_int_equal(status_of(fixture).lists_sent, 22);
+	close(frozen);
+	WAIT_FOR(fixture->fake->registers == 2);
+}
+
+static void a_frozen_reader_does_not_hold_up_the_end(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	int frozen;
+
+	streaming(fixture, 20000);
+	frozen = raw_call(status_of(fixture).socket_path, METHOD_LIST_AND_WATCH, "localhost");
+	WAIT_FOR(status_of(fixture).streams == 2);
+	kubelet_stop_and_wait(g_steal_pointer(&fixture->kubelet));
+	close(frozen);
+}
+
+static const char *const authorities[] = {
+	"localhost",
+	"/var/lib/kubelet/device-plugins/rdma_a.sock",
+	"%2Fvar%2Flib%2Fkubelet%2Fplugins_registry%2Frdma_a.sock",
+	"unix:///a/b.sock",
+	"a b",
+};
+
+static void any_authority_is_served(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+
+	streaming(fixture, 3);
+	for (gsize i = 0; i < G_N_ELEMENTS(authorities); i++) {
+		int fd = raw_call(status_of(fixture).socket_path, METHOD_LIST_AND_WATCH,
+				  authorities[i]);
+
+		if (!raw_wait_for(fd, "\x12\x07Healthy"))
+			fail_msg("no list for authority '%s'", authorities[i]);
+		close(fd);
+		/* That was the newest stream: the resource registers again. */
+		WAIT_FOR(fixture->fake->registers == i + 2);
+		WAIT_FOR(fake_sees(fixture->fake, 3));
+	}
+}
+
+static void streams_come_and_go_without_a_trace(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *first = streaming(fixture, 3);
+
+	for (int i = 0; i < 200; i++) {
+		struct connection *last = another(fixture, 3);
+
+		connection_close(first);
+		WAIT_FOR(status_of(fixture).streams == 1);
+		first = last;
+	}
+	assert_int_equal(fixture->fake->registers, 1);
+	assert_int_equal(status_of(fixture).lists_sent, 201);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FIXTURE_TEST(every_stream_gets_the_whole_list_and_each_change),
+		FIXTURE_TEST(the_end_of_an_older_stream_changes_nothing),
+		FIXTURE_TEST(with_the_newest_stream_all_end_and_the_resource_registers),
+		FIXTURE_TEST(a_fifth_stream_ends_the_oldest),
+		FIXTURE_TEST(a_reader_that_never_reads_holds_up_nobody),
+		FIXTURE_TEST(a_frozen_reader_does_not_hold_up_the_end),
+		FIXTURE_TEST(any_authority_is_served),
+		FIXTURE_TEST(streams_come_and_go_without_a_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
