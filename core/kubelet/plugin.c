@@ -73,6 +73,22 @@ static const struct streams_events streams_events = {on_stream_opened, on_stream
 
 /* --- Register --- */
 
+/* Why Register failed, for people; NULL if it is no news. */
+static char *describe_failure(const Plugin *plugin, enum rpc_status status, const char *message)
+{
+	const char *path = kubelet_socket_path(plugin->kubelet->socket);
+	gboolean denied = strstr(message, "ermission denied") != NULL;
+
+	/* A kubelet that goes away in the middle of the call cancels it. */
+	if (status != RPC_UNAVAILABLE && status != RPC_CANCELLED)
+		return g_strdup_printf("the kubelet at '%s' does not register '%s': %s (status %d)",
+				       path, plugin->resource, message, (int)status);
+	if (plugin->machine.attempts <= QUIET_ATTEMPTS && !denied)
+		return NULL;
+	return g_strdup_printf("no kubelet answers at '%s': %s%s", path, message,
+			       denied ? listener_access_hint(EACCES) : "");
+}
+
 static void on_register_done(enum rpc_status status, const char *message, GBytes *reply,
 			     gpointer data)
 {
@@ -86,14 +102,7 @@ static void on_register_done(enum rpc_status status, const char *message, GBytes
 		plugin_feed(plugin, REGISTRATION_ACCEPTED, NULL);
 		return;
 	}
-	if (status != RPC_UNAVAILABLE)
-		problem = g_strdup_printf("the kubelet refused to register '%s': %s (status %d)",
-					  plugin->resource, message, (int)status);
-	else if (plugin->machine.attempts > QUIET_ATTEMPTS)
-		problem = g_strdup_printf(
-			"no kubelet answers at '%s': %s%s",
-			kubelet_socket_path(plugin->kubelet->socket), message,
-			strstr(message, "ermission denied") ? listener_access_hint(EACCES) : "");
+	problem = describe_failure(plugin, status, message);
 	plugin_feed(plugin, REGISTRATION_REFUSED, problem);
 }
 
