@@ -8,6 +8,7 @@
 struct resource {
 	ResourceConfig *config;
 	GPtrArray *hcas; /* struct hca *; the index is the ordinal */
+	SlotIds **ids; /* of the last snapshot; not part of the state */
 };
 
 G_DEFINE_QUARK(rdmadp - resource - error - quark, resource_error)
@@ -23,6 +24,7 @@ Resource *resource_new(ResourceConfig *config)
 
 	resource->config = config;
 	resource->hcas = g_ptr_array_new_with_free_func(free_hca);
+	resource->ids = g_new0(SlotIds *, 1);
 	return resource;
 }
 
@@ -31,6 +33,8 @@ void resource_free(Resource *resource)
 	if (resource == NULL)
 		return;
 	g_ptr_array_unref(resource->hcas);
+	slot_ids_unref(*resource->ids);
+	g_free((gpointer)resource->ids);
 	resource_config_unref(resource->config);
 	g_free(resource);
 }
@@ -161,7 +165,7 @@ Snapshot *resource_snapshot(const Resource *resource)
 
 	for (guint i = 0; i < resource->hcas->len; i++)
 		add_files(snapshot, resource->config, g_ptr_array_index(resource->hcas, i));
-	shared_add_slots(snapshot, resource->config, resource->hcas);
+	shared_add_slots(snapshot, resource->config, resource->hcas, resource->ids);
 	return snapshot;
 }
 
@@ -175,7 +179,7 @@ Allocation *resource_compose(const ResourceConfig *config, const Snapshot *snaps
 		return NULL;
 	}
 	for (gsize i = 0; i < n_ids; i++) {
-		if (g_hash_table_contains(snapshot->slot_index, ids[i]))
+		if (snapshot_find(snapshot, ids[i]) != NULL)
 			continue;
 		g_set_error(error, RESOURCE_ERROR, 0, "'%s' has no device '%s'", config->full_name,
 			    ids[i]);

@@ -55,9 +55,9 @@ static gboolean all_bad(enum health_policy policy, GPtrArray *hcas)
 	return bad == hcas->len || (policy == HEALTH_ANY_DEVICE && bad > 0);
 }
 
-/* One byte a slot: TRUE is Unhealthy. */
-static GByteArray *bad_slots(const ResourceConfig *config, GPtrArray *hcas, guint n)
+GByteArray *shared_bad_slots(const ResourceConfig *config, GPtrArray *hcas)
 {
+	guint n = n_slots(config, hcas);
 	GByteArray *bad = g_byte_array_sized_new(n);
 
 	g_byte_array_set_size(bad, n);
@@ -87,15 +87,19 @@ static gboolean knows_topology(const ResourceConfig *config, GPtrArray *hcas)
 	return TRUE;
 }
 
-void shared_add_slots(Snapshot *snapshot, const ResourceConfig *config, GPtrArray *hcas)
+void shared_add_slots(Snapshot *snapshot, const ResourceConfig *config, GPtrArray *hcas,
+		      SlotIds **ids)
 {
-	guint n = n_slots(config, hcas);
-	g_autoptr(GByteArray) bad = bad_slots(config, hcas, n);
+	g_autoptr(GByteArray) bad = shared_bad_slots(config, hcas);
 	gboolean topology = knows_topology(config, hcas);
 
-	for (guint i = 0; i < n; i++)
-		snapshot_add_slot(snapshot, g_strdup_printf("%s-%u", config->full_name, i),
-				  !bad->data[i], topology ? node_of(hcas, i) : -1);
+	if (*ids == NULL || slot_ids_count(*ids) != bad->len) {
+		slot_ids_unref(*ids);
+		*ids = slot_ids_new(config->full_name, bad->len);
+	}
+	snapshot_share_ids(snapshot, *ids);
+	for (guint i = 0; i < bad->len; i++)
+		snapshot_next_slot(snapshot, !bad->data[i], topology ? node_of(hcas, i) : -1);
 }
 
 /* --- Allocate --- */

@@ -3,12 +3,56 @@
 
 #include <string.h>
 
-static void slot_free(gpointer data)
-{
-	struct slot *slot = data;
+struct slot_ids {
+	gatomicrefcount refs;
+	GPtrArray *texts;
+	GHashTable *index; /* text -> its number + 1 */
+};
 
-	g_free(slot->id);
-	g_free(slot);
+static SlotIds *ids_empty(void)
+{
+	SlotIds *ids = g_new0(SlotIds, 1);
+
+	g_atomic_ref_count_init(&ids->refs);
+	ids->texts = g_ptr_array_new_with_free_func(g_free);
+	ids->index = g_hash_table_new(g_str_hash, g_str_equal);
+	return ids;
+}
+
+/* Takes id over. */
+static void ids_add(SlotIds *ids, char *id)
+{
+	g_ptr_array_add(ids->texts, id);
+	g_hash_table_insert(ids->index, id, GUINT_TO_POINTER(ids->texts->len));
+}
+
+SlotIds *slot_ids_new(const char *base, guint n)
+{
+	SlotIds *ids = ids_empty();
+
+	for (guint i = 0; i < n; i++)
+		ids_add(ids, g_strdup_printf("%s-%u", base, i));
+	return ids;
+}
+
+SlotIds *slot_ids_ref(SlotIds *ids)
+{
+	g_atomic_ref_count_inc(&ids->refs);
+	return ids;
+}
+
+void slot_ids_unref(SlotIds *ids)
+{
+	if (ids == NULL || !g_atomic_ref_count_dec(&ids->refs))
+		return;
+	g_hash_table_unref(ids->index);
+	g_ptr_array_unref(ids->texts);
+	g_free(ids);
+}
+
+guint slot_ids_count(const SlotIds *ids)
+{
+	return ids->texts->len;
 }
 
 void char_file_free(struct char_file *file)
@@ -33,8 +77,10 @@ Snapshot *snapshot_new(const char *resource)
 
 	g_atomic_ref_count_init(&snapshot->refs);
 	snapshot->resource = g_strdup(resource);
-	snapshot->slots = g_ptr_array_new_with_free_func(slot_free);
-	snapshot->slot_index = g_hash_table_new(g_str_hash, g_str_equal);
+	snapshot->slots = g_ptr_array_new();
+	snapshot->ids = ids_empty();
+	snapshot->slot_index = snapshot->ids->index;
+	snapshot->blocks = g_ptr_array_new_with_free_func(g_free);
 	snapshot->files = g_ptr_array_new_with_free_func(file_free);
 	snapshot->notes = g_ptr_array_new_with_free_func(g_free);
 	return snapshot;
@@ -50,23 +96,66 @@ void snapshot_unref(Snapshot *snapshot)
 {
 	if (snapshot == NULL || !g_atomic_ref_count_dec(&snapshot->refs))
 		return;
-	g_hash_table_unref(snapshot->slot_index);
 	g_ptr_array_unref(snapshot->slots);
+	g_ptr_array_unref(snapshot->blocks);
+	slot_ids_unref(snapshot->ids);
 	g_ptr_array_unref(snapshot->files);
 	g_ptr_array_unref(snapshot->notes);
 	g_free(snapshot->resource);
 	g_free(snapshot);
 }
 
-void snapshot_add_slot(Snapshot *snapshot, char *id, gboolean healthy, int numa_node)
+/* Slots live in blocks of doubling size: a list of many costs few allocations. */
+static struct slot *slot_new(Snapshot *snapshot)
 {
-	struct slot *slot = g_new0(struct slot, 1);
+	guint used = snapshot->slots->len;
+	struct slot *slot;
 
-	slot->id = id;
+	if (snapshot->n_free == 0) {
+		snapshot->n_free = MAX(used, 8);
+		slot = g_new0(struct slot, snapshot->n_free);
+		g_ptr_array_add(snapshot->blocks, slot);
+	} else {
+		slot = (struct slot *)g_ptr_array_index(snapshot->slots, used - 1) + 1;
+	}
+	snapshot->n_free--;
+	g_ptr_array_add(snapshot->slots, slot);
+	return slot;
+}
+
+void snapshot_share_ids(Snapshot *snapshot, SlotIds *ids)
+{
+	g_return_if_fail(snapshot->slots->len == 0);
+	slot_ids_ref(ids);
+	slot_ids_unref(snapshot->ids);
+	snapshot->ids = ids;
+	snapshot->slot_index = ids->index;
+}
+
+void snapshot_next_slot(Snapshot *snapshot, gboolean healthy, int numa_node)
+{
+	struct slot *slot;
+
+	g_return_if_fail(snapshot->slots->len < snapshot->ids->texts->len);
+	slot = slot_new(snapshot);
+	slot->id = g_ptr_array_index(snapshot->ids->texts, snapshot->slots->len - 1);
 	slot->healthy = healthy;
 	slot->numa_node = numa_node;
-	g_ptr_array_add(snapshot->slots, slot);
-	g_hash_table_insert(snapshot->slot_index, slot->id, slot);
+}
+
+void snapshot_add_slot(Snapshot *snapshot, char *id, gboolean healthy, int numa_node)
+{
+	ids_add(snapshot->ids, id);
+	snapshot_next_slot(snapshot, healthy, numa_node);
+}
+
+const struct slot *snapshot_find(const Snapshot *snapshot, const char *id)
+{
+	guint number = GPOINTER_TO_UINT(g_hash_table_lookup(snapshot->slot_index, id));
+
+	return number == 0 || number > snapshot->slots->len
+		       ? NULL
+		       : g_ptr_array_index(snapshot->slots, number - 1);
 }
 
 void snapshot_add_file(Snapshot *snapshot, struct char_file *file)

@@ -10,7 +10,7 @@
 
 /* One device of the kubelet's list: in shared mode a slot. */
 struct slot {
-	char *id; /* "rdma/hca_shared_devices_a-0"; unique over all resources */
+	char *id; /* "rdma/hca_shared_devices_a-0"; unique over all resources; borrowed */
 	gboolean healthy;
 	int numa_node; /* -1 = say nothing about topology */
 };
@@ -30,13 +30,27 @@ struct char_file {
 
 void char_file_free(struct char_file *file);
 
+/* The ids of a list, in order. A resource shows the same ids again and again, and
+ * there can be a hundred thousand of them: its snapshots share them. Immutable. */
+typedef struct slot_ids SlotIds;
+
+/* "base-0", "base-1", … */
+SlotIds *slot_ids_new(const char *base, guint n);
+SlotIds *slot_ids_ref(SlotIds *ids);
+void slot_ids_unref(SlotIds *ids);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SlotIds, slot_ids_unref)
+guint slot_ids_count(const SlotIds *ids);
+
 typedef struct snapshot Snapshot;
 
 struct snapshot {
 	gatomicrefcount refs;
 	char *resource; /* "rdma/hca_shared_devices_a" */
 	GPtrArray *slots; /* struct slot *, in stable order */
-	GHashTable *slot_index; /* id -> struct slot *, borrowed keys and values */
+	GHashTable *slot_index; /* the ids, to be looked up; see snapshot_find */
+	SlotIds *ids; /* owns them */
+	GPtrArray *blocks; /* memory of the slots */
+	guint n_free; /* slots that the last block still has */
 	GPtrArray *files; /* struct char_file *, sorted by host_path, each once */
 	GPtrArray *notes; /* char *: what is left out, for a warning at Allocate */
 };
@@ -46,8 +60,14 @@ Snapshot *snapshot_ref(Snapshot *snapshot);
 void snapshot_unref(Snapshot *snapshot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Snapshot, snapshot_unref)
 
-/* Takes id over. */
+/* Gives a snapshot without slots these ids, for snapshot_next_slot. */
+void snapshot_share_ids(Snapshot *snapshot, SlotIds *ids);
+/* The slot of the next shared id. */
+void snapshot_next_slot(Snapshot *snapshot, gboolean healthy, int numa_node);
+/* A slot with an id of its own, which it takes over; not mixed with shared ones. */
 void snapshot_add_slot(Snapshot *snapshot, char *id, gboolean healthy, int numa_node);
+/* NULL if there is no such slot. */
+const struct slot *snapshot_find(const Snapshot *snapshot, const char *id);
 /* Takes file over; keeps the order by host_path, the first of two with the same. */
 void snapshot_add_file(Snapshot *snapshot, struct char_file *file);
 /* TRUE if the kubelet would see the same list (ids, order, health, topology). */

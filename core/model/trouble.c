@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/resource.h"
+#include "model/shared.h"
 
 /* HCAs that have the same problem are told together. */
 struct group {
@@ -89,18 +90,18 @@ static void append_effect(GString *text, const ResourceConfig *config, GPtrArray
 char *resource_trouble(const Resource *resource)
 {
 	const ResourceConfig *config = resource_config(resource);
-	g_autoptr(Snapshot) snapshot = resource_snapshot(resource);
 	GPtrArray *hcas = resource_hcas(resource);
+	g_autoptr(GByteArray) bad = shared_bad_slots(config, hcas);
 	g_autoptr(GString) text = NULL;
 
-	if (snapshot_n_healthy(snapshot) > 0)
+	if (bad->len > 0 && memchr(bad->data, FALSE, bad->len) != NULL)
 		return NULL;
 	if (config->rdma_hca_max == 0)
 		return g_strdup("rdmaHcaMax is 0, so nothing is offered");
 	if (hcas->len == 0)
 		return g_strdup("no device matches its selectors");
 	text = g_string_new(NULL);
-	append_effect(text, config, hcas, snapshot->slots->len);
+	append_effect(text, config, hcas, bad->len);
 	append_groups(text, hcas);
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }

@@ -43,8 +43,7 @@ static void slots_are_numbered_and_found_by_id(G_GNUC_UNUSED void **state)
 	for (guint i = 0; i < 12; i++) {
 		g_autofree char *id = g_strdup_printf("rdma/r-%u", i);
 
-		assert_ptr_equal(g_hash_table_lookup(snapshot->slot_index, id),
-				 snapshot->slots->pdata[i]);
+		assert_ptr_equal(snapshot_find(snapshot, id), snapshot->slots->pdata[i]);
 	}
 }
 

@@ -28,15 +28,43 @@ static void slots_are_found_by_id(G_GNUC_UNUSED void **state)
 {
 	g_autoptr(Snapshot) snapshot =
 		build(&(struct list){{"a-0", "a-1"}, {TRUE, FALSE}, {-1, 1}});
-	const struct slot *slot = g_hash_table_lookup(snapshot->slot_index, "a-1");
+	const struct slot *slot = snapshot_find(snapshot, "a-1");
 
 	assert_string_equal(snapshot->resource, "rdma/a");
 	assert_int_equal(snapshot->slots->len, 2);
 	assert_ptr_equal(slot, snapshot->slots->pdata[1]);
 	assert_false(slot->healthy);
 	assert_int_equal(slot->numa_node, 1);
-	assert_null(g_hash_table_lookup(snapshot->slot_index, "a-2"));
+	assert_null(snapshot_find(snapshot, "a-2"));
 	assert_int_equal(snapshot_n_healthy(snapshot), 1);
+}
+
+static void snapshots_share_ids(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(SlotIds) ids = slot_ids_new("rdma/a", 1000);
+	Snapshot *first = snapshot_new("rdma/a");
+	g_autoptr(Snapshot) second = snapshot_new("rdma/a");
+	const struct slot *slot;
+
+	assert_int_equal(slot_ids_count(ids), 1000);
+	snapshot_share_ids(first, ids);
+	snapshot_share_ids(second, ids);
+	assert_null(snapshot_find(second, "rdma/a-0"));
+	for (guint i = 0; i < 1000; i++) {
+		snapshot_next_slot(first, TRUE, -1);
+		snapshot_next_slot(second, i != 999, (int)i);
+	}
+	snapshot_unref(first);
+	slot = snapshot_find(second, "rdma/a-999");
+	assert_ptr_equal(slot, second->slots->pdata[999]);
+	assert_string_equal(slot->id, "rdma/a-999");
+	assert_false(slot->healthy);
+	slot = snapshot_find(second, "rdma/a-17");
+	assert_int_equal(slot->numa_node, 17);
+	assert_true(g_hash_table_contains(second->slot_index, "rdma/a-17"));
+	assert_int_equal(snapshot_n_healthy(second), 999);
+	assert_null(snapshot_find(second, "rdma/a-1000"));
+	slot_ids_unref(NULL);
 }
 
 static void only_what_the_kubelet_sees_makes_lists_differ(G_GNUC_UNUSED void **state)
@@ -106,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slots_are_found_by_id),
+		cmocka_unit_test(snapshots_share_ids),
 		cmocka_unit_test(only_what_the_kubelet_sees_makes_lists_differ),
 		cmocka_unit_test(files_are_sorted_and_there_once),
 		cmocka_unit_test(references_keep_a_snapshot),
