@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs one backend: its instance, its scan thread and its health workers. The
- * only file that calls a vtable. All functions and callbacks belong to the thread
+ * Runs one backend: its instance, its scan thread and its health workers
+ * (backend_instance.c makes the calls). All functions and callbacks belong to the thread
  * of the main context that was the thread's default at backend_new, unless a note
  * says otherwise.
  *

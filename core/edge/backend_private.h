@@ -8,7 +8,7 @@
 
 #include "edge/backend.h"
 #include "edge/inbox.h"
-#include "edge/instance.h"
+#include "edge/backend_instance.h"
 #include "edge/pool.h"
 
 struct backend {

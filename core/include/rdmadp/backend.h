@@ -11,13 +11,16 @@
  * 'rdmadp-backend-check foo.so' runs this contract against a backend.
  *
  * Life of one instance:
+ *	init -> event_fd -> discover -> [ health* | match* | event_ack | discover ]* -> fini
  *
- *	init -> discover -> [ health* | match* | event_ack | discover ]* -> fini
+ * The first discovery is rehearsed in a process of its own: a backend that crashes,
+ * exits or takes longer than 5 s there is not used. The object is never unloaded.
  *
- * Threads: init, discover, event_fd, event_ack and fini of one instance never
- * overlap and come from one thread, its scan thread. match and health may be
- * called from any thread, at the same time as any other call. fini is skipped
- * while another call has not come back. The object is never unloaded.
+ * Threads: all calls of one instance come from one thread, its scan thread, and
+ * never overlap, except match and health: those may come from any thread, at the
+ * same time as any other call. fini comes when no other call is left. A thread has
+ * 256 KiB of stack. When the daemon ends, a blocked call is interrupted with a
+ * signal: let EINTR end it instead of trying again.
  *
  * Memory: nothing is ever freed by the other side. What a caller passes is
  * valid until the call returns; whoever wants it longer copies it. Text is
@@ -27,10 +30,10 @@
  * structs only grow at their end and 'size', their first member, says how much
  * of one its maker knew (use sizeof). A reader takes a missing member as zero.
  * Lists are arrays of pointers, so that their elements can grow, too. Zero is
- * always the neutral value.
+ * always the neutral value; 'reserved' is zero.
  *
  * Errors: calls that return int give 0 (or the positive answer they name), or
- * a negative errno value.
+ * a negative errno value. A device that breaks a rule is left out and logged.
  */
 
 #include <stdint.h>
@@ -52,7 +55,7 @@ struct rdmadp_host {
 	uint32_t size;
 	uint32_t reserved;
 	const char *sysfs_root; /* stands for /sys: absolute, no trailing slash */
-	const char *dev_root; /* stands for /dev; may not exist (no /dev in the container) */
+	const char *dev_root; /* stands for /dev; may not exist, as in a container */
 	/* Any thread. One line of text, no newline; the core adds the backend's
 	 * name. Log a standing condition once, not at every scan. */
 	void (*log)(const struct rdmadp_host *host, int level, const char *message);
@@ -63,7 +66,7 @@ struct rdmadp_host {
 struct rdmadp_attribute {
 	uint32_t size;
 	uint32_t reserved;
-	const char *key; /* one of rdmadp_backend.keys */
+	const char *key; /* one of rdmadp_backend.keys: letters, digits, '_', '.', '-' */
 	const char *value;
 };
 
@@ -72,7 +75,6 @@ enum rdmadp_link_layer {
 	RDMADP_LINK_INFINIBAND = 1,
 	RDMADP_LINK_ETHERNET = 2 /* RoCE and iWARP */
 };
-
 /* Port state: the kernel's number + 1, so that 0 can say "could not be read". */
 enum rdmadp_port_state {
 	RDMADP_PORT_UNKNOWN = 0,
@@ -93,7 +95,6 @@ struct rdmadp_port {
 
 /* Flags of an RDMA device. */
 enum { RDMADP_RDMA_MANAGEMENT_ONLY = 1 << 0 }; /* smiN: never handed to a pod */
-
 struct rdmadp_rdma_device {
 	uint32_t size;
 	uint32_t flags;
@@ -110,7 +111,6 @@ enum {
 	RDMADP_NET_REPRESENTOR = 1 << 1, /* switchdev port of a VF or SF: never counts */
 	RDMADP_NET_CHILD = 1 << 2 /* IPoIB child interface (ib0.8001) */
 };
-
 struct rdmadp_netdev {
 	uint32_t size;
 	uint32_t flags;
@@ -126,7 +126,6 @@ enum rdmadp_node_kind {
 	RDMADP_NODE_ISSM = 3,
 	RDMADP_NODE_RDMA_CM = 4 /* one for the whole node: every device names it */
 };
-
 /* A character device. The core decides per resource which kinds are needed. */
 struct rdmadp_node {
 	uint32_t size;
@@ -150,14 +149,16 @@ enum {
 	RDMADP_DEVICE_ELSEWHERE = 1 << 2, /* its RDMA device or interface is in a pod's namespace */
 	RDMADP_DEVICE_SOFTWARE = 1 << 3 /* rxe, siw */
 };
-
 /* Reported by discover: an adapter that does RDMA, or could with the right driver. */
 struct rdmadp_device {
 	uint32_t size;
 	uint32_t flags;
-	const char *id; /* on its bus, unique in the scan: "0000:3b:00.0" */
-	const char *identity; /* stable over reboot and hot-plug; often the same as id */
-	const char *parent_id; /* PF of a VF, function of an SF; NULL otherwise */
+	/* Printable ASCII without spaces. 'id' is unique in the scan, at most 63 bytes,
+	 * and the user's name for the device: "0000:3b:00.0". 'identity' is stable
+	 * over reboot and hot-plug, often the same. */
+	const char *id;
+	const char *identity;
+	const char *parent_id; /* 'id' of the PF of a VF, the function of an SF; else NULL */
 	const char *driver; /* bound to the bus device; NULL while unbound */
 	const char *pcie_root; /* "pci0000:3a"; NULL where there is none */
 	const char *pcie_path; /* from the root down: "0000:3a:00.0/0000:3b:00.0" */
@@ -182,7 +183,6 @@ enum rdmadp_health_state {
 	RDMADP_HEALTHY = 1,
 	RDMADP_UNHEALTHY = 2
 };
-
 enum rdmadp_health_reason {
 	RDMADP_REASON_NONE = 0,
 	RDMADP_REASON_LINK = 1, /* no port that matters is ACTIVE */
@@ -209,11 +209,12 @@ struct rdmadp_backend {
 	uint32_t reserved;
 	const char *name; /* the file's name without .so: [a-z][a-z0-9_]{0,31} */
 	const char *version; /* free text for logs */
-	const char *const *keys; /* attributes that discover can report, NULL-terminated */
+	const char *const *keys; /* attributes that discover can report; NULL at the end */
 	/* Sets *ret_instance, touches nothing on failure. A bus that is not there is
 	 * no failure: it has no devices. Two instances may live at once. */
 	int (*init)(const struct rdmadp_host *host, void **ret_instance);
-	void (*fini)(void *instance); /* leaves no descriptor, thread or memory behind */
+	/* Leaves no descriptor, thread or memory behind. */
+	void (*fini)(void *instance);
 	/* Calls emit once for each device, in any order. A device that vanishes or
 	 * cannot be read is left out or reported with a note; a failure (negative
 	 * errno) says that the whole scan is void, and the core keeps what it knew. */
@@ -223,13 +224,16 @@ struct rdmadp_backend {
 	 * 'value' is as the user wrote it, hexadecimal ids normalised. NULL: an
 	 * attribute with that key and exactly that value is what satisfies. */
 	int (*match)(const struct rdmadp_device *device, const char *key, const char *value);
-	/* Looks at one device that discover reported and fills *ret. May block for as
-	 * long as the hardware does. A failure counts as RDMADP_HEALTH_UNKNOWN. */
+	/* Looks at one device that discover reported, maybe some scans ago, and fills
+	 * *ret. May block for as long as the hardware does, one call for each device.
+	 * A failure counts as RDMADP_HEALTH_UNKNOWN. */
 	int (*health)(void *instance, const struct rdmadp_device *device,
 		      struct rdmadp_health *ret);
-	/* Optional pair. A descriptor that polls readable when the bus changed; it
-	 * stays the instance's. event_ack makes it unreadable again and returns 1
-	 * if a new scan is worth while, else 0. Events are hints, scans the truth. */
+	/* Optional pair. A descriptor that polls readable when the bus or a device's
+	 * health may have changed, or a negative errno: no events. It stays the
+	 * instance's. event_ack makes it unreadable again and returns 1 if a look is
+	 * worth while (health at once, a scan soon), else 0. Events are hints: what
+	 * they miss is found by polling. */
 	int (*event_fd)(void *instance);
 	int (*event_ack)(void *instance);
 };
@@ -242,5 +246,4 @@ extern const struct rdmadp_backend rdmadp_backend_v1;
 #ifdef __cplusplus
 }
 #endif
-
 #endif

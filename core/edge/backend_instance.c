@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "edge/instance.h"
+#include "edge/backend_instance.h"
 
 #include <stddef.h>
 #include <string.h>
