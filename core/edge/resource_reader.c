@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/resource_reader.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "model/suggest.h"
@@ -161,8 +160,8 @@ static char *remedy(const JsonValue *value, enum json_kind kind)
 	if ((kind == JSON_KIND_INT || kind == JSON_KIND_REAL) && value->kind == JSON_KIND_STRING &&
 	    g_ascii_string_to_signed(value->string, 10, 0, G_MAXINT, NULL, NULL))
 		return g_strdup(value->string);
-	if (kind == JSON_KIND_INT && value->kind == JSON_KIND_REAL &&
-	    fabs(value->real) < G_MAXINT && value->real == floor(value->real))
+	if (kind == JSON_KIND_INT && value->kind == JSON_KIND_REAL && value->real > G_MININT &&
+	    value->real < G_MAXINT && value->real == (int)value->real)
 		return g_strdup_printf("%.0f", value->real);
 	return NULL;
 }
