@@ -44,6 +44,15 @@ struct layout {
 
 #define END_OF(type, member) (offsetof(struct type, member) + sizeof(((struct type *)0)->member))
 
+/* A member that is added to the contract has to be added to the tables below. */
+#define ENDS_WITH(type, member) G_STATIC_ASSERT(sizeof(struct type) == END_OF(type, member))
+ENDS_WITH(rdmadp_attribute, value);
+ENDS_WITH(rdmadp_port, state);
+ENDS_WITH(rdmadp_rdma_device, ports);
+ENDS_WITH(rdmadp_netdev, reserved);
+ENDS_WITH(rdmadp_node, reserved);
+ENDS_WITH(rdmadp_device, nodes);
+
 static const struct text_member no_texts[] = {{0}};
 static const struct number_member no_numbers[] = {{0}};
 static const struct list_member no_lists[] = {{0}};
