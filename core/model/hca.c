@@ -156,7 +156,7 @@ gboolean hca_is_complete(const struct hca *hca)
 const char *hca_problem(const struct hca *hca)
 {
 	if (!hca->present)
-		return "the device is gone";
+		return "the device is gone or no longer selected";
 	if (hca->missing != NULL)
 		return hca->missing;
 	if (hca->healthy)

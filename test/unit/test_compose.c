@@ -140,7 +140,8 @@ static void nothing_left_is_an_error_that_says_why(G_GNUC_UNUSED void **state)
 	assert_null(compose(resource, &look, &error));
 	assert_string_equal(error->message,
 			    "'rdma/r' has no HCA that can be used now: 'b' is left out: uverbs for "
-			    "mlx5_1 missing; 'c' is left out: the device is gone; 'mlx5_0' is left "
+			    "mlx5_1 missing; 'c' is left out: the device is gone or no longer "
+			    "selected; 'mlx5_0' is left "
 			    "out: '/dev/infiniband/uverbs0' is another device now");
 }
 

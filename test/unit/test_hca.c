@@ -200,7 +200,7 @@ static void once_ready_only_its_health_decides(G_GNUC_UNUSED void **state)
 	hca->reason = g_strdup("link: port 1 is DOWN");
 	assert_string_equal(hca_problem(hca), "link: port 1 is DOWN");
 	hca->present = FALSE;
-	assert_string_equal(hca_problem(hca), "the device is gone");
+	assert_string_equal(hca_problem(hca), "the device is gone or no longer selected");
 	assert_false(hca_is_complete(hca));
 	hca_free(hca);
 	hca_free(NULL);

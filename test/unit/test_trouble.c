@@ -31,7 +31,7 @@ static void trouble_is_one_sentence(G_GNUC_UNUSED void **state)
 	resource_found_n(two, 2);
 	resource_set_health(two, "h2", FALSE, "gone");
 	EXPECT_TROUBLE(two, "none of its 3 HCAs can be used: link ('h0' and 1 more); the device is "
-			    "gone ('h2')");
+			    "gone or no longer selected ('h2')");
 	resource_found_n(any, 2);
 	resource_set_health(any, "h1", FALSE, NULL);
 	EXPECT_TROUBLE(any,
