@@ -2,10 +2,10 @@
 /* The backend 'pci': functions with network class, and whatever else does RDMA. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/health.h"
+#include "common/instance.h"
 #include "common/match.h"
 #include "common/report.h"
 #include "common/text.h"
@@ -13,36 +13,6 @@
 #include "pci/function.h"
 #include "pci/note.h"
 #include "pci/subfunction.h"
-
-struct instance {
-	struct sysfs sysfs;
-	struct port_probe probe;
-};
-
-static int pci_init(const struct rdmadp_host *host, void **ret_instance)
-{
-	struct instance *instance = calloc(1, sizeof(*instance));
-	int result;
-
-	if (!instance)
-		return -ENOMEM;
-	result = sysfs_open(&instance->sysfs, host);
-	if (result < 0) {
-		free(instance);
-		return result;
-	}
-	*ret_instance = instance;
-	return 0;
-}
-
-static void pci_fini(void *data)
-{
-	struct instance *instance = data;
-
-	port_probe_end(&instance->probe);
-	sysfs_close(&instance->sysfs);
-	free(instance);
-}
 
 /* "pci0000:3a", not "pcie@40000000" or other parts that stand before it. */
 static bool is_root(const char *part)
@@ -218,8 +188,8 @@ const struct rdmadp_backend rdmadp_backend_v1 = {
 	.name = "pci",
 	.version = "1",
 	.keys = keys,
-	.init = pci_init,
-	.fini = pci_fini,
+	.init = instance_init,
+	.fini = instance_fini,
 	.discover = pci_discover,
 	.match = pci_match,
 	.health = pci_health,

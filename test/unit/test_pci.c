@@ -2,13 +2,12 @@
 #include <errno.h>
 #include <glib.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include "edge/module.h"
 #include "support/dump.h"
 #include "support/fixture.h"
 #include "support/machine.h"
+#include "support/opens.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,47 +135,18 @@ static void a_refused_device_ends_the_scan(void **state)
 	machine_free(machine);
 }
 
-static int watch_opens(const struct machine *machine, const char *id)
-{
-	g_autofree char *dir = g_build_filename(machine->sysfs_root, "bus/pci/devices", id, NULL);
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_true(inotify_add_watch(fd, dir, IN_OPEN) >= 0);
-	return fd;
-}
-
-/* The names of all files of the directory that were opened since. */
-static GHashTable *opened_files(int fd)
-{
-	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	_Alignas(struct inotify_event) char buffer[4096];
-	ssize_t length;
-
-	while ((length = read(fd, buffer, sizeof(buffer))) > 0) {
-		for (char *at = buffer; at < buffer + length;) {
-			const struct inotify_event *event = (const void *)at;
-
-			g_hash_table_add(names, g_strdup(event->len ? event->name : "."));
-			at += sizeof(*event) + event->len;
-		}
-	}
-	close(fd);
-	return names;
-}
-
 static void of_other_functions_only_the_class_is_read(void **state)
 {
 	struct machine *machine = scanned("f01-roce-no-issm");
-	int disk = watch_opens(machine, "0000:01:00.0");
-	int adapter = watch_opens(machine, "0000:3b:00.0");
+	int disk = opens_watch(machine->sysfs_root, "bus/pci/devices/0000:01:00.0");
+	int adapter = opens_watch(machine->sysfs_root, "bus/pci/devices/0000:3b:00.0");
 	g_autoptr(GHashTable) of_disk = NULL;
 	g_autoptr(GHashTable) of_adapter = NULL;
 
 	(void)state;
 	machine_scan(machine);
-	of_disk = opened_files(disk);
-	of_adapter = opened_files(adapter);
+	of_disk = opens_end(disk);
+	of_adapter = opens_end(adapter);
 	assert_true(g_hash_table_contains(of_disk, "class"));
 	assert_int_equal(g_hash_table_size(of_disk), 1);
 	assert_true(g_hash_table_contains(of_adapter, "vendor"));
