@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which container holds which device, as the kubelet said at one moment. Immutable. */
+#pragma once
+
+#include <glib.h>
+
+#include "kubelet/messages.h"
+
+typedef struct holdings Holdings;
+
+/* Takes the array of messages_unpack_pod_resources over. 'asked_us': when the kubelet
+ * was asked; what it said is not older. */
+Holdings *holdings_new(GPtrArray *list, gint64 asked_us);
+Holdings *holdings_ref(Holdings *holdings);
+void holdings_unref(Holdings *holdings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Holdings, holdings_unref)
+
+gint64 holdings_asked_us(const Holdings *holdings);
+/* struct holding *, in the kubelet's order; borrowed. */
+const GPtrArray *holdings_list(const Holdings *holdings);
+/* Ids mean something only together with their resource. */
+gboolean holdings_has_id(const Holdings *holdings, const char *resource, const char *id);
+gboolean holdings_has_resource(const Holdings *holdings, const char *resource);
