@@ -26,7 +26,7 @@ void backend_unref(Backend *backend)
 	if (backend->wake_fd >= 0)
 		close(backend->wake_fd);
 	inbox_unref(backend->inbox);
-	pool_unref(backend->pool);
+	workers_unref(backend->workers);
 	g_hash_table_unref(backend->reads);
 	pthread_cond_destroy(&backend->ended);
 	pthread_mutex_destroy(&backend->lock);
@@ -101,7 +101,7 @@ gboolean backend_check_health(Backend *backend, Device *device, gint64 *ret_age_
 	report->since = g_get_monotonic_time();
 	report->health.size = sizeof(report->health);
 	g_hash_table_insert(backend->reads, (gpointer)device_identity(device), report);
-	pool_push(backend->pool, report);
+	workers_push(backend->workers, report);
 	return TRUE;
 }
 
@@ -118,7 +118,7 @@ guint backend_workers(Backend *backend, guint *ret_stuck)
 			stuck++;
 	if (ret_stuck)
 		*ret_stuck = stuck;
-	return pool_threads(backend->pool);
+	return workers_threads(backend->workers);
 }
 
 /* --- the owner's side --- */
@@ -189,7 +189,7 @@ Backend *backend_new(const struct rdmadp_backend *vtable, const char *sysfs_root
 	backend->wake_fd = -1;
 	backend->scan_wanted = TRUE;
 	backend->inbox = inbox_new(receive, backend, report_free);
-	backend->pool = pool_new(run_read, report_free);
+	backend->workers = workers_new(run_read, report_free);
 	backend->callbacks = *callbacks;
 	backend->data = data;
 	backend->reads = g_hash_table_new(g_str_hash, g_str_equal);
@@ -266,7 +266,7 @@ void backend_stop(Backend *backend)
 	backend->stopping = TRUE;
 	pthread_mutex_unlock(&backend->lock);
 	g_hash_table_remove_all(backend->reads);
-	pool_stop(backend->pool);
+	workers_stop(backend->workers);
 	if (backend->has_scanner)
 		(void)eventfd_write(backend->wake_fd, 1);
 }
@@ -284,7 +284,7 @@ static gboolean wait_for_scanner(Backend *backend, guint wait_ms)
 		if (!thread_cond_wait_until(&backend->ended, &backend->lock,
 					    MIN(limit, now + INTERRUPT_US)) &&
 		    !backend->closing) {
-			pool_interrupt(backend->pool);
+			workers_interrupt(backend->workers);
 			thread_interrupt(backend->scanner);
 		}
 	}

@@ -9,7 +9,7 @@
 #include "edge/backend.h"
 #include "edge/inbox.h"
 #include "edge/backend_instance.h"
-#include "edge/pool.h"
+#include "edge/workers.h"
 
 struct backend {
 	atomic_uint refs; /* the owner's, the scan thread's, one for each health read */
@@ -26,7 +26,7 @@ struct backend {
 	gint64 scan_since; /* 0 = no scan runs */
 	/* lock end */
 	Inbox *inbox;
-	Pool *pool;
+	Workers *workers;
 	pthread_t scanner; /* valid if 'has_scanner' */
 	gboolean has_scanner;
 	/* the owner's thread only */

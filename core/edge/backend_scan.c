@@ -115,7 +115,7 @@ static void scanner_loop(struct scanner *scanner)
 static void scanner_end(Backend *backend)
 {
 	/* fini must not meet a health read */
-	pool_wait(backend->pool);
+	workers_wait(backend->workers);
 	pthread_mutex_lock(&backend->lock);
 	backend->closing = TRUE;
 	pthread_mutex_unlock(&backend->lock);

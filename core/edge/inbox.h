@@ -2,7 +2,7 @@
 /*
  * Hands items from any thread to the thread of a main context, in order.
  *
- * The locks here and in pool.c are pthread's rather than GLib's: ThreadSanitizer
+ * The locks here and in workers.c are pthread's rather than GLib's: ThreadSanitizer
  * sees what they order.
  */
 #pragma once
