@@ -1,8 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
-int main(void)
+#include "daemon/check_config.h"
+#include "daemon/commands.h"
+#include "daemon/daemon.h"
+#include "daemon/options.h"
+#include "edge/rehearsal.h"
+
+/* Exit status of a command line that is wrong, as the peers' programs have it. */
+#define EXIT_USAGE 2
+
+static int command_check_config(const Options *options)
 {
-	puts("rdmadp " RDMADP_VERSION);
-	return 0;
+	const char *file = options->words[1] != NULL ? options->words[1] : options->resources;
+
+	return check_config_run(options->config, file, options->json);
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(const Options *options);
+	guint max_words; /* the command itself and its arguments */
+} commands[] = {
+	{"check-config", command_check_config, 2},
+	{"devices", command_devices, 1},
+	{"explain", command_explain, 2},
+};
+
+static int dispatch(const Options *options)
+{
+	if (options->version) {
+		puts("rdmadp " RDMADP_VERSION);
+		return 0;
+	}
+	if (options->words[0] == NULL)
+		return daemon_run(options);
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		if (strcmp(options->words[0], commands[i].name) == 0 &&
+		    g_strv_length(options->words) <= commands[i].max_words)
+			return commands[i].run(options);
+	fprintf(stderr,
+		"rdmadp: '%s' is no command, or has too many arguments; see rdmadp --help\n",
+		options->words[0]);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(Options) options = NULL;
+
+	if (argc > 1 && strcmp(argv[1], "rehearse") == 0)
+		return rehearsal_main(argc - 1, argv + 1);
+	options = options_parse(argc, argv, &error);
+	if (options == NULL) {
+		fprintf(stderr, "rdmadp: %s; see rdmadp --help\n", error->message);
+		return EXIT_USAGE;
+	}
+	return dispatch(options);
 }

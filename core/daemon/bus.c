@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/bus.h"
+
+#include "edge/log.h"
+#include "edge/module.h"
+#include "edge/rehearsal.h"
+
+/* How long the first list waits for the first health reads. One that hangs does not
+ * hold up the others: an HCA that could not be read yet counts as healthy. */
+#define FIRST_LOOK_MS 100
+
+struct bus {
+	const Settings *settings;
+	char *program;
+	char *name;
+	char *area; /* of its log messages: "backend pci" */
+	Rehearsal *rehearsal; /* while it runs */
+	Backend *backend; /* once it is accepted */
+	char *refusal;
+	GPtrArray *devices; /* of the last good scan; NULL before the first */
+	GPtrArray *pools; /* borrowed */
+	char *scan_trouble; /* what was last said about a failed scan */
+	guint rescan_timer, poll_timer, first_look_timer;
+};
+
+static void bus_start(Bus *bus);
+
+static void bus_refuse(Bus *bus, const GError *error)
+{
+	gboolean news = g_strcmp0(bus->refusal, error->message) != 0;
+
+	if (news) {
+		g_free(bus->refusal);
+		bus->refusal = g_strdup(error->message);
+		log_error(bus->area, "%s; its resources stay at 0 until it is replaced or SIGHUP",
+			  bus->refusal);
+	}
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_refuse(g_ptr_array_index(bus->pools, i));
+}
+
+/* Only what a resource selected is watched: other adapters are not our business. */
+static gboolean bus_device_is_taken(const Bus *bus, const Device *device)
+{
+	for (guint i = 0; i < bus->pools->len; i++)
+		if (resource_find(pool_resource(g_ptr_array_index(bus->pools, i)),
+				  device_identity(device)) != NULL)
+			return TRUE;
+	return FALSE;
+}
+
+static void bus_look(Bus *bus, Device *device)
+{
+	gint64 age_ms;
+
+	if (backend_check_health(bus->backend, device, &age_ms))
+		return;
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_observe_stuck(g_ptr_array_index(bus->pools, i), device);
+}
+
+static void bus_look_at_all(Bus *bus)
+{
+	for (guint i = 0; bus->devices != NULL && i < bus->devices->len; i++) {
+		Device *device = g_ptr_array_index(bus->devices, i);
+
+		if (bus_device_is_taken(bus, device))
+			bus_look(bus, device);
+	}
+}
+
+static gboolean bus_on_poll(gpointer data)
+{
+	Bus *bus = data;
+
+	for (guint i = 0; bus->devices != NULL && i < bus->pools->len; i++)
+		pool_poll_begin(g_ptr_array_index(bus->pools, i));
+	if (bus->backend != NULL)
+		bus_look_at_all(bus);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean bus_on_rescan(gpointer data)
+{
+	Bus *bus = data;
+
+	if (bus->backend != NULL)
+		backend_scan(bus->backend);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean bus_on_first_look_over(gpointer data)
+{
+	Bus *bus = data;
+
+	bus->first_look_timer = 0;
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_first_look_over(g_ptr_array_index(bus->pools, i));
+	return G_SOURCE_REMOVE;
+}
+
+/* Lets the pools wait for the first health reads, for a while. */
+static void bus_begin_first_look(Bus *bus)
+{
+	if (bus->first_look_timer == 0)
+		bus->first_look_timer = g_timeout_add(FIRST_LOOK_MS, bus_on_first_look_over, bus);
+}
+
+static void bus_say_scan_trouble(Bus *bus, const GError *error)
+{
+	const char *text = error != NULL ? error->message : NULL;
+
+	if (g_strcmp0(text, bus->scan_trouble) == 0)
+		return;
+	if (text != NULL)
+		log_error(bus->area, "scan failed: %s; %u known devices are kept", text,
+			  bus->devices != NULL ? bus->devices->len : 0);
+	else
+		log_info(bus->area, "scans work again");
+	g_free(bus->scan_trouble);
+	bus->scan_trouble = g_strdup(text);
+}
+
+static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *error,
+			   gboolean event_driven, gpointer data)
+{
+	Bus *bus = data;
+	gboolean first = bus->devices == NULL;
+
+	bus_say_scan_trouble(bus, error);
+	if (devices == NULL && !first)
+		return;
+	g_clear_pointer(&bus->devices, g_ptr_array_unref);
+	/* A first scan that fails knows of no device; a later one may. */
+	bus->devices = devices != NULL
+			       ? g_ptr_array_ref(devices)
+			       : g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	if (first)
+		log_info(bus->area, "%u RDMA-capable devices found", bus->devices->len);
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_scanned(g_ptr_array_index(bus->pools, i), backend_vtable(backend),
+			     bus->devices, event_driven);
+	bus_begin_first_look(bus);
+	bus_look_at_all(bus);
+}
+
+static void bus_on_health(Backend *backend G_GNUC_UNUSED, Device *device,
+			  const struct rdmadp_health *health, gpointer data)
+{
+	Bus *bus = data;
+
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_observe(g_ptr_array_index(bus->pools, i), device, health);
+}
+
+static const struct backend_callbacks bus_callbacks = {
+	.scanned = bus_on_scanned,
+	.health = bus_on_health,
+};
+
+static void bus_on_rehearsed(const GError *error, gpointer data)
+{
+	Bus *bus = data;
+	const struct rdmadp_backend *vtable;
+	g_autoptr(GError) trouble = NULL;
+
+	if (error != NULL) {
+		bus_refuse(bus, error);
+		return;
+	}
+	vtable = module_load(bus->settings->backend_dir, bus->name, &trouble);
+	if (vtable == NULL) {
+		bus_refuse(bus, trouble);
+		return;
+	}
+	g_clear_pointer(&bus->refusal, g_free);
+	bus->backend = backend_new(vtable, bus->settings->sysfs_root, bus->settings->dev_root,
+				   &bus_callbacks, bus);
+}
+
+static void bus_start(Bus *bus)
+{
+	const struct rehearsal_plan plan = {
+		.program = bus->program,
+		.backend_dir = bus->settings->backend_dir,
+		.name = bus->name,
+		.sysfs_root = bus->settings->sysfs_root,
+		.dev_root = bus->settings->dev_root,
+	};
+	g_autoptr(GError) error = NULL;
+
+	g_clear_pointer(&bus->rehearsal, rehearsal_free);
+	bus->rehearsal = rehearsal_start(&plan, bus_on_rehearsed, bus, &error);
+	if (bus->rehearsal == NULL)
+		bus_refuse(bus, error);
+}
+
+Bus *bus_new(const Settings *settings, const char *program, const char *name)
+{
+	Bus *bus = g_new0(Bus, 1);
+
+	bus->settings = settings;
+	bus->program = g_strdup(program);
+	bus->name = g_strdup(name);
+	bus->area = g_strconcat("backend ", name, NULL);
+	bus->pools = g_ptr_array_new();
+	bus_start(bus);
+	return bus;
+}
+
+static void timer_clear(guint *timer)
+{
+	if (*timer != 0)
+		g_source_remove(*timer);
+	*timer = 0;
+}
+
+void bus_free(Bus *bus, guint wait_ms)
+{
+	timer_clear(&bus->rescan_timer);
+	timer_clear(&bus->poll_timer);
+	timer_clear(&bus->first_look_timer);
+	rehearsal_free(bus->rehearsal);
+	if (bus->backend != NULL)
+		backend_free(bus->backend, wait_ms);
+	if (bus->devices != NULL)
+		g_ptr_array_unref(bus->devices);
+	g_ptr_array_unref(bus->pools);
+	g_free(bus->scan_trouble);
+	g_free(bus->refusal);
+	g_free(bus->area);
+	g_free(bus->name);
+	g_free(bus->program);
+	g_free(bus);
+}
+
+const char *bus_name(const Bus *bus)
+{
+	return bus->name;
+}
+
+const char *bus_refusal(const Bus *bus)
+{
+	return bus->refusal;
+}
+
+gboolean bus_has_scanned(const Bus *bus)
+{
+	return bus->devices != NULL;
+}
+
+void bus_add_pool(Bus *bus, Pool *pool)
+{
+	g_ptr_array_add(bus->pools, pool);
+	if (bus->refusal != NULL)
+		pool_refuse(pool);
+	if (bus->devices == NULL || bus->backend == NULL)
+		return;
+	pool_scanned(pool, backend_vtable(bus->backend), bus->devices, FALSE);
+	bus_begin_first_look(bus);
+	bus_look_at_all(bus);
+}
+
+void bus_remove_pool(Bus *bus, Pool *pool)
+{
+	g_ptr_array_remove(bus->pools, pool);
+}
+
+void bus_set_periods(Bus *bus, double rescan_s, double poll_s)
+{
+	timer_clear(&bus->rescan_timer);
+	timer_clear(&bus->poll_timer);
+	if (rescan_s > 0)
+		bus->rescan_timer = g_timeout_add((guint)(rescan_s * 1000), bus_on_rescan, bus);
+	if (poll_s > 0)
+		bus->poll_timer = g_timeout_add((guint)(poll_s * 1000), bus_on_poll, bus);
+}
+
+void bus_rescan(Bus *bus)
+{
+	if (bus->backend != NULL)
+		backend_scan(bus->backend);
+	else if (bus->refusal != NULL)
+		bus_start(bus);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One bus: its backend from rehearsal to shutdown, the timers that drive it, and the
+ * pools that take its devices.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "daemon/pool.h"
+#include "edge/backend.h"
+#include "edge/settings.h"
+
+typedef struct bus Bus;
+
+/* 'program' is this executable, for the rehearsal. Starts at once. */
+Bus *bus_new(const Settings *settings, const char *program, const char *name);
+/* Waits at most 'wait_ms' for calls into the backend. */
+void bus_free(Bus *bus, guint wait_ms);
+
+const char *bus_name(const Bus *bus);
+/* Why the backend is not there, or NULL. */
+const char *bus_refusal(const Bus *bus);
+gboolean bus_has_scanned(const Bus *bus);
+
+/* The pool gets the devices of the last scan, if there was one. Borrowed. */
+void bus_add_pool(Bus *bus, Pool *pool);
+void bus_remove_pool(Bus *bus, Pool *pool);
+
+/* Periods in seconds; 0 = not periodically. */
+void bus_set_periods(Bus *bus, double rescan_s, double poll_s);
+/* A scan soon; a refused backend is tried again. */
+void bus_rescan(Bus *bus);

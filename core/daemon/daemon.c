@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/daemon.h"
+
+#include <glib-unix.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "daemon/bus.h"
+#include "daemon/pool.h"
+#include "edge/log.h"
+#include "edge/resource_file.h"
+
+/* How long the end waits for calls into backends that do not come back. */
+#define BACKEND_WAIT_MS 500
+
+struct daemon {
+	Settings *settings;
+	ResourceFile *file;
+	GMainLoop *loop;
+	Rpc *rpc;
+	Kubelet *kubelet;
+	NodeCheck *node_check;
+	struct pool_host host;
+	GPtrArray *buses; /* Bus * */
+	GPtrArray *pools; /* Pool * */
+	int signal_fd;
+	guint signal_source;
+	gboolean stopping;
+};
+
+static void findings_print(const char *path, GPtrArray *findings)
+{
+	for (guint i = 0; i < findings->len; i++) {
+		const struct finding *finding = g_ptr_array_index(findings, i);
+		enum log_level level =
+			finding->level == FINDING_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING;
+
+		log_message(level, path, "%s", finding->text);
+	}
+	g_ptr_array_set_size(findings, 0);
+}
+
+/* Modes that this version cannot serve are refused here: the file itself is right. */
+static void refuse_modes(const ResourceFile *file, GPtrArray *findings)
+{
+	for (guint i = 0; i < file->resources->len; i++) {
+		const ResourceConfig *config = g_ptr_array_index(file->resources, i);
+
+		if (config->mode != RESOURCE_SHARED)
+			findings_add(findings, FINDING_ERROR,
+				     "configList[%u].mode: this version serves \"shared\" only", i);
+	}
+}
+
+/* Reads both files; FALSE after every error has been said. */
+static gboolean daemon_configure(struct daemon *daemon, const Options *options)
+{
+	g_autoptr(GPtrArray) findings = findings_new();
+	gboolean refused;
+
+	daemon->settings = options_settings(options, findings);
+	if (daemon->settings != NULL)
+		log_setup(daemon->settings->log_level, daemon->settings->log_format,
+			  g_getenv("NODE_NAME"));
+	findings_print(options_config(options), findings);
+	if (daemon->settings == NULL)
+		return FALSE;
+	daemon->file = resource_file_read(daemon->settings->resources, findings);
+	if (daemon->file != NULL)
+		refuse_modes(daemon->file, findings);
+	refused = findings_have_error(findings);
+	findings_print(daemon->settings->resources, findings);
+	if (refused)
+		log_error("rdmadp", "the configuration is refused; nothing is registered");
+	return !refused;
+}
+
+static char *own_program(void)
+{
+	g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+
+	return program != NULL ? g_steal_pointer(&program) : g_strdup("/proc/self/exe");
+}
+
+static Bus *daemon_bus(struct daemon *daemon, const char *program, const char *name)
+{
+	Bus *bus;
+	double poll_s = daemon->file->fault_detect_s >= 0 ? daemon->file->fault_detect_s
+							  : daemon->settings->poll_s;
+
+	for (guint i = 0; i < daemon->buses->len; i++) {
+		bus = g_ptr_array_index(daemon->buses, i);
+		if (g_str_equal(bus_name(bus), name))
+			return bus;
+	}
+	bus = bus_new(daemon->settings, program, name);
+	bus_set_periods(bus, daemon->file->rescan_s, poll_s);
+	g_ptr_array_add(daemon->buses, bus);
+	return bus;
+}
+
+static void daemon_rescan(gpointer data)
+{
+	bus_rescan(data);
+}
+
+static void daemon_build(struct daemon *daemon)
+{
+	g_autofree char *program = own_program();
+
+	for (guint i = 0; i < daemon->file->resources->len; i++) {
+		ResourceConfig *config = g_ptr_array_index(daemon->file->resources, i);
+		Bus *bus = daemon_bus(daemon, program, config->bus);
+		Pool *pool = pool_new(&daemon->host, config, daemon_rescan, bus);
+
+		g_ptr_array_add(daemon->pools, pool);
+		bus_add_pool(bus, pool);
+	}
+}
+
+static void daemon_on_stopped(gpointer data)
+{
+	struct daemon *daemon = data;
+
+	daemon->kubelet = NULL;
+	g_main_loop_quit(daemon->loop);
+}
+
+static void daemon_stop(struct daemon *daemon)
+{
+	if (daemon->stopping)
+		return;
+	daemon->stopping = TRUE;
+	for (guint i = 0; i < daemon->buses->len; i++)
+		for (guint j = 0; j < daemon->pools->len; j++)
+			bus_remove_pool(g_ptr_array_index(daemon->buses, i),
+					g_ptr_array_index(daemon->pools, j));
+	g_ptr_array_set_size(daemon->pools, 0);
+	kubelet_stop(daemon->kubelet, daemon_on_stopped, daemon);
+}
+
+static gboolean daemon_on_signal(gint fd, GIOCondition condition G_GNUC_UNUSED, gpointer data)
+{
+	struct daemon *daemon = data;
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGHUP) {
+			log_info("rdmadp", "SIGHUP: looking at every bus again");
+			for (guint i = 0; i < daemon->buses->len; i++)
+				bus_rescan(g_ptr_array_index(daemon->buses, i));
+			continue;
+		}
+		log_info("rdmadp", "%s: stopping", strsignal((int)info.ssi_signo));
+		daemon_stop(daemon);
+	}
+	return G_SOURCE_CONTINUE;
+}
+
+/* Before the first thread: all of them inherit the mask. signalfd rather than
+ * GLib's signal source, which would need a thread of its own. */
+static void daemon_take_signals(struct daemon *daemon)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	daemon->signal_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+	daemon->signal_source = g_unix_fd_add(daemon->signal_fd, G_IO_IN, daemon_on_signal, daemon);
+}
+
+static void daemon_open(struct daemon *daemon)
+{
+	const Settings *settings = daemon->settings;
+	struct kubelet_options kubelet = {
+		.device_plugins_dir = settings->kubelet_dir,
+		.plugins_registry_dir = settings->plugins_registry_dir,
+		.registration = (int)settings->registration,
+		.unique_socket_names = settings->unique_socket_names,
+	};
+
+	daemon->loop = g_main_loop_new(NULL, FALSE);
+	daemon->rpc = rpc_new();
+	daemon->kubelet = kubelet_new(daemon->rpc, &kubelet);
+	daemon->node_check = node_check_new(settings->sysfs_root, settings->dev_root);
+	daemon->host = (struct pool_host){
+		.settings = settings,
+		.kubelet = daemon->kubelet,
+		.node_check = daemon->node_check,
+	};
+	daemon->buses = g_ptr_array_new();
+	daemon->pools = g_ptr_array_new_with_free_func((GDestroyNotify)pool_free);
+}
+
+static void daemon_close(struct daemon *daemon)
+{
+	for (guint i = 0; i < daemon->buses->len; i++)
+		bus_free(g_ptr_array_index(daemon->buses, i), BACKEND_WAIT_MS);
+	g_ptr_array_unref(daemon->buses);
+	g_ptr_array_unref(daemon->pools);
+	node_check_free(daemon->node_check);
+	rpc_free(daemon->rpc);
+	g_source_remove(daemon->signal_source);
+	close(daemon->signal_fd);
+	g_main_loop_unref(daemon->loop);
+}
+
+int daemon_run(const Options *options)
+{
+	struct daemon daemon = {0};
+	gboolean configured = daemon_configure(&daemon, options);
+
+	if (configured) {
+		log_info("rdmadp", "version " RDMADP_VERSION ", %u resources from %s",
+			 daemon.file->resources->len, daemon.settings->resources);
+		daemon_take_signals(&daemon);
+		daemon_open(&daemon);
+		daemon_build(&daemon);
+		g_main_loop_run(daemon.loop);
+		daemon_close(&daemon);
+	}
+	resource_file_free(daemon.file);
+	settings_free(daemon.settings);
+	return configured ? 0 : 1;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "daemon/commands.h"
+#include "daemon/table.h"
+#include "edge/json_writer.h"
+
+/* Names of the resources that take a device, in file order. */
+static GPtrArray *takers(const Survey *survey, const struct survey_bus *bus, const Device *device)
+{
+	GPtrArray *names = g_ptr_array_new();
+
+	for (guint i = 0; i < survey->resources->len; i++) {
+		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
+
+		if (resource->bus == bus && survey_judge(resource, device, NULL))
+			g_ptr_array_add(names, resource_config(resource->resource)->full_name);
+	}
+	g_ptr_array_add(names, NULL);
+	return names;
+}
+
+static void add_row(Table *table, const Survey *survey, const struct survey_bus *bus,
+		    const Device *device)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+	g_autofree char *rdma = describe_rdma(device);
+	g_autofree char *netdevs = describe_netdevs(device);
+	g_autofree char *link = describe_link(device);
+	g_autofree char *ports = describe_ports(device);
+	g_autofree char *numa = abi->numa_node >= 0 ? g_strdup_printf("%d", abi->numa_node) : NULL;
+	g_autofree char *health = survey_health(bus, device);
+	g_autoptr(GPtrArray) names = takers(survey, bus, device);
+	g_autofree char *resources = g_strjoinv(", ", (GStrv)names->pdata);
+	const char *const cells[] = {bus->name, abi->id, abi->driver, rdma,   netdevs,
+				     link,	ports,	 numa,	      health, resources};
+
+	table_add(table, cells);
+}
+
+static char *text_for_people(const Survey *survey)
+{
+	static const char *const headings[] = {"BUS",	     "DEVICE",	  "DRIVER", "RDMA",
+					       "INTERFACES", "LINK",	  "PORTS",  "NUMA",
+					       "HEALTH",     "RESOURCES", NULL};
+	g_autoptr(Table) table = table_new(headings);
+	g_autofree char *rows = NULL;
+	GString *text = g_string_new(NULL);
+	guint n = 0;
+
+	for (guint i = 0; i < survey->buses->len; i++) {
+		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
+
+		if (bus->trouble != NULL)
+			g_string_append_printf(text, "bus %s: %s\n", bus->name, bus->trouble);
+		for (guint j = 0; j < bus->devices->len; j++)
+			add_row(table, survey, bus, g_ptr_array_index(bus->devices, j));
+		n += bus->devices->len;
+	}
+	rows = table_text(table, 0);
+	g_string_append(text, n > 0 ? rows : "no RDMA-capable device found\n");
+	return g_string_free(text, FALSE);
+}
+
+static void write_device(JsonWriter *json, const Survey *survey, const struct survey_bus *bus,
+			 const Device *device)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+	g_autofree char *health = survey_health(bus, device);
+	g_autofree char *rdma = describe_rdma(device);
+	g_autofree char *netdevs = describe_netdevs(device);
+	g_autofree char *link = describe_link(device);
+	g_autofree char *ports = describe_ports(device);
+	g_autoptr(GPtrArray) names = takers(survey, bus, device);
+
+	json_begin_object(json, NULL);
+	json_add_string(json, "bus", bus->name);
+	json_add_string(json, "id", abi->id);
+	json_add_string(json, "identity", abi->identity);
+	json_add_string(json, "driver", abi->driver);
+	json_add_string(json, "rdma", rdma);
+	json_add_string(json, "interfaces", netdevs);
+	json_add_string(json, "link", link);
+	json_add_string(json, "ports", ports);
+	json_add_int(json, "numaNode", abi->numa_node);
+	json_add_string(json, "pcieRoot", abi->pcie_root);
+	json_add_string(json, "health", health);
+	json_add_string(json, "note", abi->note);
+	json_add_strings(json, "resources", (const char *const *)names->pdata);
+	json_end_object(json);
+}
+
+static char *text_json(const Survey *survey)
+{
+	g_autoptr(JsonWriter) json = json_writer_new(TRUE);
+
+	json_begin_object(json, NULL);
+	json_begin_array(json, "devices");
+	for (guint i = 0; i < survey->buses->len; i++) {
+		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
+
+		for (guint j = 0; j < bus->devices->len; j++)
+			write_device(json, survey, bus, g_ptr_array_index(bus->devices, j));
+	}
+	json_end_array(json);
+	json_begin_object(json, "trouble");
+	for (guint i = 0; i < survey->buses->len; i++) {
+		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
+
+		if (bus->trouble != NULL)
+			json_add_string(json, bus->name, bus->trouble);
+	}
+	json_end_object(json);
+	json_end_object(json);
+	return g_strconcat(json_writer_text(json), "\n", NULL);
+}
+
+char *devices_text(const Survey *survey, gboolean json)
+{
+	return json ? text_json(survey) : text_for_people(survey);
+}
+
+int command_devices(const Options *options)
+{
+	g_autoptr(Survey) survey = commands_survey(options, FALSE);
+	g_autofree char *text = NULL;
+
+	if (survey == NULL)
+		return 1;
+	text = devices_text(survey, options->json);
+	fputs(text, stdout);
+	return 0;
+}
