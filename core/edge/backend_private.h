@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 
 #include "edge/backend.h"
-#include "edge/inbox.h"
 #include "edge/backend_instance.h"
+#include "edge/inbox.h"
 #include "edge/workers.h"
 
 struct backend {
