@@ -48,12 +48,15 @@ static void arm_all(Watch *self)
 	arm(self, &self->parent_wd, self->parent);
 }
 
-/* Of the parent only our directory is of interest. */
+/* Of the parent only our directory is of interest, and in that only sockets: the kubelet
+ * writes its checkpoint there with every allocation. */
 static gboolean is_ours(const Watch *self, const struct inotify_event *event)
 {
-	if (event->wd != self->parent_wd)
+	if (event->len == 0)
 		return TRUE;
-	return event->len == 0 || strcmp(event->name, self->base) == 0;
+	if (event->wd == self->parent_wd)
+		return strcmp(event->name, self->base) == 0;
+	return g_str_has_suffix(event->name, ".sock");
 }
 
 static gboolean burst_is_ours(const Watch *self, const char *buffer, gsize size)

@@ -12,8 +12,8 @@
 
 typedef struct watch Watch;
 
-/* 'look' is called in the main loop after each burst of changes and every five
- * seconds. */
+/* 'look' is called in the main loop after each burst of changes of sockets (*.sock) or
+ * of the directory itself, and every five seconds. */
 Watch *watch_new(const char *dir, void (*look)(gpointer data), gpointer data);
 /* NULL is a no-op. */
 void watch_free(Watch *watch);
