@@ -298,14 +298,13 @@ void backend_free(Backend *backend, guint wait_ms)
 	if (!backend)
 		return;
 	backend_stop(backend);
-	if (backend->has_scanner) {
-		if (wait_for_scanner(backend, wait_ms)) {
-			pthread_join(backend->scanner, NULL);
-		} else {
+	if (backend->has_scanner && wait_for_scanner(backend, wait_ms)) {
+		pthread_join(backend->scanner, NULL);
+	} else if (backend->has_scanner) {
+		pthread_detach(backend->scanner);
+		if (wait_ms > 0)
 			log_warning(backend->instance.area,
 				    "a call into it has not come back and is left behind");
-			pthread_detach(backend->scanner);
-		}
 	}
 	backend_unref(backend);
 }

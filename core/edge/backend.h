@@ -46,7 +46,8 @@ void backend_stop(Backend *backend);
 
 /* Stops, then waits up to 'wait_ms' for calls that are under way (they are
  * interrupted with a signal). What does not come back in time is left behind: its
- * threads keep what they use, and fini only follows if all of them do come back. */
+ * threads keep what they use, and fini only follows if all of them do come back.
+ * Returns as soon as all is done, so there is little reason for 0: no waiting at all. */
 void backend_free(Backend *backend, guint wait_ms);
 
 const char *backend_name(const Backend *backend);
