@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instances side by side, their events, and what is left of them. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <malloc.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* --- two instances --- */
+
+static gboolean sees(struct subject *subject, const char *expected)
+{
+	g_autoptr(GPtrArray) devices = subject_scan(subject, TRUE);
+	g_autofree char *text = devices ? subject_text(devices) : NULL;
+
+	return text && g_str_equal(text, expected);
+}
+
+static void check_pair(struct subject *full, struct subject *empty)
+{
+	g_autoptr(GPtrArray) devices = subject_scan(full, TRUE);
+	g_autofree char *text = devices ? subject_text(devices) : NULL;
+	guint failures = report_failures();
+
+	if (!text)
+		return;
+	if (!sees(empty, ""))
+		report_fail("an instance for an empty root sees devices while another lives");
+	if (!sees(full, text))
+		report_fail("an instance sees other devices after another one has scanned");
+	subject_fini(empty);
+	if (!sees(full, text))
+		report_fail("an instance sees other devices after another one has ended");
+	report_ok_since(failures, "two instances at once do not disturb each other");
+}
+
+void check_instances(const struct options *options)
+{
+	g_autofree char *root = g_dir_make_tmp("rdmadp-check-XXXXXX", NULL);
+	struct subject full, empty;
+
+	g_assert(root);
+	if (subject_init(&full, options, options->sysfs_root)) {
+		if (subject_init(&empty, options, root))
+			check_pair(&full, &empty);
+		subject_fini(&full);
+	}
+	g_rmdir(root);
+}
+
+/* --- events --- */
+
+static gboolean is_readable(int fd)
+{
+	struct pollfd event = {.fd = fd, .events = POLLIN};
+
+	return poll(&event, 1, 0) == 1;
+}
+
+/* A busy bus may have another event at once; not a hundred times. */
+static void check_ack(struct subject *subject, int fd)
+{
+	int answer = 0;
+
+	for (int i = 0; i < 100 && (i == 0 || is_readable(fd)); i++) {
+		report_step("event_ack");
+		answer = subject->backend->event_ack(subject->instance);
+	}
+	if (answer != 0 && answer != 1)
+		report_fail("event_ack returns %d; it has 1 and 0", answer);
+	if (is_readable(fd))
+		report_fail("the event descriptor is still readable after 100 times event_ack");
+}
+
+void check_events(const struct options *options)
+{
+	guint failures = report_failures();
+	struct subject subject;
+	int fd;
+
+	if (!subject_init(&subject, options, options->sysfs_root))
+		return;
+	if (subject.backend->event_fd) {
+		report_step("event_fd");
+		fd = subject.backend->event_fd(subject.instance);
+		if (fd < 0 || fcntl(fd, F_GETFD) < 0)
+			report_fail("event_fd returns %d, which is no open descriptor", fd);
+		else
+			check_ack(&subject, fd);
+		if (subject.backend->event_fd(subject.instance) != fd)
+			report_fail("event_fd returns another descriptor the second time");
+		report_ok_since(failures, "events can be polled and acknowledged");
+	}
+	subject_fini(&subject);
+}
+
+/* --- what is left --- */
+
+/* Entries of a directory of /proc/self. */
+static GHashTable *list_proc(const char *path)
+{
+	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir)))
+		g_hash_table_add(names, g_strdup(name));
+	return names;
+}
+
+static void tell_descriptors(GHashTable *before)
+{
+	g_autoptr(GHashTable) after = list_proc("/proc/self/fd");
+	GHashTableIter iter;
+	gpointer name;
+
+	g_hash_table_iter_init(&iter, after);
+	while (g_hash_table_iter_next(&iter, &name, NULL)) {
+		g_autofree char *path = g_build_filename("/proc/self/fd", name, NULL);
+		g_autofree char *target = g_file_read_link(path, NULL);
+
+		if (target && !g_hash_table_contains(before, name))
+			report_fail("after fini descriptor %s is still open: '%s'", (char *)name,
+				    target);
+	}
+}
+
+/* A thread that was joined is gone from /proc a moment later. */
+static void tell_threads(guint before)
+{
+	guint now = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		g_autoptr(GHashTable) after = list_proc("/proc/self/task");
+
+		now = g_hash_table_size(after);
+		if (now <= before)
+			return;
+		g_usleep(1000);
+	}
+	report_fail("after fini %u thread%s still runs", now - before,
+		    now - before == 1 ? "" : "s");
+}
+
+static gboolean live_once(const struct options *options)
+{
+	struct rdmadp_health health = {.size = sizeof(health)};
+	struct subject subject;
+	GPtrArray *devices;
+
+	if (!subject_init(&subject, options, options->sysfs_root))
+		return FALSE;
+	devices = subject_scan(&subject, TRUE);
+	for (guint i = 0; devices && i < devices->len; i++)
+		subject.backend->health(subject.instance, device_abi(devices->pdata[i]), &health);
+	if (devices)
+		g_ptr_array_unref(devices);
+	subject_fini(&subject);
+	return TRUE;
+}
+
+/* Growth from life to life; what is allocated once stays within the first ones. */
+static void check_memory(const struct options *options)
+{
+	enum { LIVES = 50 };
+	gsize before, after;
+
+	for (int i = 0; i < LIVES; i++)
+		live_once(options);
+	before = mallinfo2().uordblks;
+	for (int i = 0; i < LIVES; i++)
+		live_once(options);
+	after = mallinfo2().uordblks;
+	if (before == 0)
+		report_note("memory: a sanitizer or valgrind looks for leaks at the end");
+	else if (after >= before + LIVES * sizeof(void *))
+		report_fail("each life of an instance leaves about %zu bytes of memory behind",
+			    (after - before) / LIVES);
+	else
+		report_ok("no memory is left after fini");
+}
+
+void check_fini(const struct options *options)
+{
+	g_autoptr(GHashTable) descriptors = NULL;
+	g_autoptr(GHashTable) threads = NULL;
+	guint failures = report_failures();
+
+	if (!subject_load(options, NULL))
+		return;
+	descriptors = list_proc("/proc/self/fd");
+	threads = list_proc("/proc/self/task");
+	if (!live_once(options))
+		return;
+	tell_descriptors(descriptors);
+	tell_threads(g_hash_table_size(threads));
+	report_ok_since(failures, "no descriptor and no thread is left after fini");
+	check_memory(options);
+}
