@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "deviceplugin.pb-c.h"
+#include "pluginregistration.pb-c.h"
 
 static GBytes *pack(ProtobufCMessage *message)
 {
@@ -204,4 +205,27 @@ GBytes *fake_pack_preferred(const char *ids)
 	message.container_responses = responses;
 	message.n_container_responses = ids ? 1 : 0;
 	return pack(&message.base);
+}
+
+/* --- the plugin watcher --- */
+
+GBytes *fake_pack_info(const char *type, const char *name, const char *version)
+{
+	Pluginregistration__PluginInfo info = PLUGINREGISTRATION__PLUGIN_INFO__INIT;
+	char *versions[] = {(char *)version};
+	info.type = (char *)type;
+	info.name = (char *)name;
+	info.supported_versions = versions;
+	info.n_supported_versions = 1;
+	return pack(&info.base);
+}
+
+char *fake_unpack_status(GBytes *message)
+{
+	Pluginregistration__RegistrationStatus *status =
+		pluginregistration__registration_status__unpack(NULL, g_bytes_get_size(message),
+								g_bytes_get_data(message, NULL));
+	char *error = status->plugin_registered ? NULL : g_strdup(status->error);
+	pluginregistration__registration_status__free_unpacked(status, NULL);
+	return error;
 }

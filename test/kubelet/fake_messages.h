@@ -9,3 +9,6 @@ GBytes *fake_pack_options(gboolean preferred, gboolean pre_start);
 GBytes *fake_pack_list(const char *devices);
 GBytes *fake_pack_allocated(const char *response);
 GBytes *fake_pack_preferred(const char *ids);
+GBytes *fake_pack_info(const char *type, const char *name, const char *version);
+/* The error of a RegistrationStatus; NULL if it says "registered". */
+char *fake_unpack_status(GBytes *message);

@@ -52,6 +52,16 @@ static void on_pre_start(RpcCall *call, GBytes *request, gpointer data)
 	handle(data, FAKE_PRE_START, call, request);
 }
 
+static void on_info(RpcCall *call, GBytes *request, gpointer data)
+{
+	handle(data, FAKE_INFO, call, request);
+}
+
+static void on_notify(RpcCall *call, GBytes *request, gpointer data)
+{
+	handle(data, FAKE_NOTIFY, call, request);
+}
+
 void fake_plugin_release(FakePlugin *plugin)
 {
 	for (guint i = 0; i < plugin->held->len; i++)
@@ -160,6 +170,16 @@ void fake_plugin_answer_preferred(FakePlugin *plugin, const char *ids)
 	set_reply(plugin, FAKE_PREFERRED, fake_pack_preferred(ids));
 }
 
+void fake_plugin_answer_info(FakePlugin *plugin, const char *type, const char *version)
+{
+	set_reply(plugin, FAKE_INFO, fake_pack_info(type, plugin->resource, version));
+}
+
+char *fake_plugin_notified(const FakePlugin *plugin)
+{
+	return fake_unpack_status(plugin->last_request[FAKE_NOTIFY]);
+}
+
 void fake_plugin_answer_error(FakePlugin *plugin, enum fake_method method, enum rpc_status status,
 			      const char *message)
 {
@@ -175,6 +195,8 @@ static const struct rpc_method methods[] = {
 	{"/v1beta1.DevicePlugin/GetPreferredAllocation", on_preferred, MAX_REQUEST, 1},
 	{"/v1beta1.DevicePlugin/Allocate", on_allocate, MAX_REQUEST, 4},
 	{"/v1beta1.DevicePlugin/PreStartContainer", on_pre_start, MAX_REQUEST, 1},
+	{"/pluginregistration.Registration/GetInfo", on_info, MAX_REQUEST, 1},
+	{"/pluginregistration.Registration/NotifyRegistrationStatus", on_notify, MAX_REQUEST, 1},
 };
 
 FakePlugin *fake_plugin_new(Rpc *rpc, const char *dir, const char *resource, const char *endpoint)
@@ -192,6 +214,7 @@ FakePlugin *fake_plugin_new(Rpc *rpc, const char *dir, const char *resource, con
 	for (gsize i = 0; i < FAKE_N_METHODS; i++)
 		plugin->answers[i].reply = g_bytes_new_static("", 0);
 	fake_plugin_answer_allocate(plugin, "dev /dev/null:/dev/null:rw");
+	fake_plugin_answer_info(plugin, "DevicePlugin", "v1beta1");
 	return plugin;
 }
 

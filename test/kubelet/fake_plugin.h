@@ -14,6 +14,8 @@ enum fake_method {
 	FAKE_PREFERRED,
 	FAKE_ALLOCATE,
 	FAKE_PRE_START,
+	FAKE_INFO,
+	FAKE_NOTIFY,
 	FAKE_N_METHODS
 };
 
@@ -85,5 +87,9 @@ void fake_plugin_answer_options(FakePlugin *plugin, gboolean preferred, gboolean
 void fake_plugin_answer_preferred(FakePlugin *plugin, const char *ids);
 void fake_plugin_answer_error(FakePlugin *plugin, enum fake_method method, enum rpc_status status,
 			      const char *message);
+/* What the plugin watcher is told: "DevicePlugin", "v1beta1". */
+void fake_plugin_answer_info(FakePlugin *plugin, const char *type, const char *version);
+/* What the watcher has told: NULL is "registered". Only after a call of it. */
+char *fake_plugin_notified(const FakePlugin *plugin);
 /* Answers what was held. */
 void fake_plugin_release(FakePlugin *plugin);

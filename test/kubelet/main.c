@@ -84,6 +84,8 @@ static gboolean check_arguments(struct arguments *arguments, GError **error)
 	arguments->options.time_scale = arguments->time_scale;
 	arguments->options.profile = sim_profile_find(profile);
 	arguments->options.dev_root = arguments->dev_root;
+	arguments->options.registry_dir = arguments->registry_dir;
+	arguments->options.pod_resources = arguments->pod_resources;
 	arguments->options.seed = (guint32)arguments->seed;
 	arguments->options.show_devices = (guint)arguments->show_devices;
 	arguments->options.answer_delay_ms = (guint)arguments->answer_delay;
@@ -105,6 +107,10 @@ static gboolean parse(int *argc, char ***argv, struct arguments *arguments, GErr
 		 "device-plugins directory to serve in", "DIR"},
 		{"dev-root", 0, 0, G_OPTION_ARG_FILENAME, &arguments->dev_root,
 		 "look allocated devices up below DIR, which stands for /dev", "DIR"},
+		{"registry-dir", 0, 0, G_OPTION_ARG_FILENAME, &arguments->registry_dir,
+		 "plugins_registry directory to watch for sockets", "DIR"},
+		{"pod-resources", 0, 0, G_OPTION_ARG_FILENAME, &arguments->pod_resources,
+		 "serve the podresources service on this socket", "PATH"},
 		{"profile", 0, 0, G_OPTION_ARG_STRING, &arguments->profile,
 		 "kubelet version to behave like (1.36)", "VERSION"},
 		{"seed", 0, 0, G_OPTION_ARG_INT, &arguments->seed, "of the random choices (1)",

@@ -33,16 +33,23 @@ static void forget(struct sim_client *client)
 		g_hash_table_remove(sim->client_map, map_key(client));
 }
 
+/* Tells whoever waits for the connection, once. */
+static void report(struct sim_client *client, enum rpc_status status, const char *text)
+{
+	sim_connected_fn done = client->done;
+	client->done = NULL;
+	if (done)
+		done(status, text, client->done_data);
+}
+
 static void client_free(struct sim_client *client)
 {
-	if (client->answer)
-		client->answer->client = NULL;
+	report(client, RPC_UNAVAILABLE, "the kubelet has dropped the connection");
 	forget(client);
 	if (is_endpoint(client))
 		g_hash_table_remove(client->sim->endpoints, client->resource);
 	g_ptr_array_remove_fast(client->sim->clients, client);
 	sim_allocation_closed(client->sim, client->channel);
-	g_clear_handle_id(&client->delay, g_source_remove);
 	rpc_channel_free(client->channel);
 	g_clear_pointer(&client->last_list, g_ptr_array_unref);
 	g_free(client->resource);
@@ -210,80 +217,23 @@ static void subscribe(struct sim_client *client)
 		rpc_subscribe(client->channel, METHOD_LIST, empty, on_list, on_stream_end, client);
 }
 
-/* --- Register, seen from its end --- */
+/* --- connecting --- */
 
-static void on_answer_sent(RpcCall *call, gpointer data)
-{
-	(void)data;
-	rpc_stream_end(call, RPC_OK, "");
-}
-
-/* The caller is gone, or has its answer. */
-static void on_call_closed(RpcCall *call, gpointer data)
-{
-	struct sim_answer *answer = data;
-	struct sim_client *client = answer->client;
-	(void)call;
-	g_free(answer);
-	if (!client)
-		return;
-	client->answer = NULL;
-	if (client->sim->options.profile->register_context && !client->connected)
-		sim_client_fail(client, "failed to dial device plugin: context canceled");
-}
-
-static const struct rpc_stream_events call_events = {.closed = on_call_closed,
-						     .sent = on_answer_sent};
-
-/* Register is unary, but only a stream tells when its caller leaves. */
-static struct sim_answer *answer_new(struct sim_client *client, RpcCall *call)
-{
-	struct sim_answer *answer = g_new0(struct sim_answer, 1);
-	answer->client = client;
-	answer->call = call;
-	rpc_stream_open(call, &call_events, answer);
-	return answer;
-}
-
-/* NULL 'refusal': it succeeded. */
-static void answer(struct sim_client *client, const char *refusal)
-{
-	struct sim_answer *pending = g_steal_pointer(&client->answer);
-	if (!pending)
-		return;
-	pending->client = NULL;
-	if (refusal) {
-		rpc_stream_end(pending->call, RPC_UNKNOWN, refusal);
-		return;
-	}
-	g_autoptr(GBytes) empty = sim_pack_empty();
-	rpc_stream_send(pending->call, empty);
-}
-
-void sim_client_fail(struct sim_client *client, const char *text)
+void sim_client_give_up(struct sim_client *client, const char *text)
 {
 	sim_emit(client->sim->events, "refused",
 		 json_pack("{s:o, s:o, s:s, s:o}", "resource", sim_json_text(client->resource),
 			   "endpoint", sim_json_text(client->endpoint), "code",
 			   sim_code_name(RPC_UNKNOWN), "message", sim_json_text(text)));
-	answer(client, text);
+	report(client, RPC_UNKNOWN, text);
 	client_free(client);
-}
-
-/* --- connecting --- */
-
-static gboolean on_delay_over(gpointer data)
-{
-	struct sim_client *client = data;
-	client->delay = 0;
-	answer(client, NULL);
-	return G_SOURCE_REMOVE;
 }
 
 static void check_options(const struct sim_client *client)
 {
-	if (client->options.pre_start_required == client->requested.pre_start_required &&
-	    client->options.preferred_available == client->requested.preferred_available)
+	if (!client->has_request ||
+	    (client->options.pre_start_required == client->requested.pre_start_required &&
+	     client->options.preferred_available == client->requested.preferred_available))
 		return;
 	sim_verdict(client->sim->events, FALSE, "options-differ", client->resource,
 		    "RegisterRequest.options and GetDevicePluginOptions differ: kubelets up to "
@@ -293,7 +243,6 @@ static void check_options(const struct sim_client *client)
 static void connected(struct sim_client *client)
 {
 	Sim *sim = client->sim;
-	client->connected = TRUE;
 	g_hash_table_insert(sim->endpoints, g_strdup(client->resource), client);
 	sim_state_connected(sim->state, client->resource);
 	sim_emit(sim->events, "registered",
@@ -301,10 +250,7 @@ static void connected(struct sim_client *client)
 			   "endpoint", sim_json_text(client->endpoint), "ms",
 			   sim_ms_since(client->start_us), "since_socket_ms",
 			   sim_ms_since(sim->serving_us)));
-	if (sim->options.answer_delay_ms > 0)
-		client->delay = g_timeout_add(sim->options.answer_delay_ms, on_delay_over, client);
-	else
-		answer(client, NULL);
+	report(client, RPC_OK, "");
 	subscribe(client);
 }
 
@@ -316,13 +262,13 @@ static void on_options(enum rpc_status status, const char *message, GBytes *repl
 		g_autofree char *error = sim_error_text(status, message);
 		g_autofree char *text =
 			g_strdup_printf("failed to get device plugin options: %s", error);
-		sim_client_fail(client, text);
+		sim_client_give_up(client, text);
 		return;
 	}
 	if (!sim_unpack_options(reply, &client->options, &problem)) {
-		sim_client_fail(client, "failed to get device plugin options: rpc error: code = "
-					"Internal desc = grpc: failed to unmarshal the received "
-					"message");
+		sim_client_give_up(client, "failed to get device plugin options: rpc error: code = "
+					   "Internal desc = grpc: failed to unmarshal the received "
+					   "message");
 		return;
 	}
 	check_options(client);
@@ -335,10 +281,11 @@ static void on_connected(enum rpc_status status, const char *message, GBytes *re
 	(void)message;
 	(void)reply;
 	if (status != RPC_OK) {
-		sim_client_fail(client, "failed to dial device plugin: context deadline exceeded");
+		sim_client_give_up(client,
+				   "failed to dial device plugin: context deadline exceeded");
 		return;
 	}
-	if (client->sim->options.profile->request_options) {
+	if (client->sim->options.profile->request_options && client->has_request) {
 		client->options = client->requested;
 		connected(client);
 		return;
@@ -347,35 +294,27 @@ static void on_connected(enum rpc_status status, const char *message, GBytes *re
 	rpc_channel_request(client->channel, METHOD_OPTIONS, empty, 0, on_options, client);
 }
 
-/* As Go's filepath.Join: an absolute endpoint ends up below the directory as well. */
-static char *socket_path(const Sim *sim, const char *endpoint)
-{
-	g_autofree char *joined = g_strconcat(sim->options.dir, "/", endpoint, NULL);
-	return g_canonicalize_filename(joined, NULL);
-}
-
-void sim_client_connect(Sim *sim, const SimRegister *registration, RpcCall *call)
+struct sim_client *sim_client_connect(Sim *sim, const struct sim_peer *peer, sim_connected_fn done,
+				      gpointer data)
 {
 	const struct sim_profile *profile = sim->options.profile;
 	struct sim_client *client = g_new0(struct sim_client, 1);
 	client->sim = sim;
 	client->start_us = g_get_monotonic_time();
-	client->resource = g_strdup(registration->resource_name);
-	client->endpoint = g_strdup(registration->endpoint);
-	client->path = socket_path(sim, registration->endpoint);
-	if (registration->options) {
-		client->requested.pre_start_required = registration->options->pre_start_required;
-		client->requested.preferred_available =
-			registration->options->get_preferred_allocation_available;
-	}
+	client->resource = g_strdup(peer->resource);
+	client->endpoint = g_strdup(peer->endpoint);
+	client->path = g_strdup(peer->path);
+	client->has_request = peer->has_request;
+	client->requested = peer->requested;
+	client->done = done;
+	client->done_data = data;
 	client->channel =
 		rpc_channel_new(sim->rpc, client->path,
 				profile->authority == SIM_AUTHORITY_PATH ? client->path : NULL, 0);
 	g_ptr_array_add(sim->clients, client);
 	g_hash_table_insert(sim->client_map, g_strdup(map_key(client)), client);
-	if (call)
-		client->answer = answer_new(client, call);
 	rpc_channel_wait_connected(client->channel, sim->options.dial_ms, on_connected, client);
+	return client;
 }
 
 /* --- for the others --- */
@@ -414,6 +353,13 @@ gboolean sim_is_streaming(const Sim *sim, const char *resource)
 guint sim_n_connections(const Sim *sim)
 {
 	return sim->clients->len;
+}
+
+void sim_client_deregister(Sim *sim, const char *key)
+{
+	struct sim_client *client = g_hash_table_lookup(sim->client_map, key);
+	if (client)
+		disconnect(client);
 }
 
 gboolean sim_disconnect(Sim *sim, const char *resource)

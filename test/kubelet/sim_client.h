@@ -4,26 +4,17 @@
 
 #include "kubelet/sim_private.h"
 
-/* A Register that waits for its answer. Lives until its call has closed, perhaps
- * longer than the client. */
-struct sim_answer {
-	struct sim_client *client; /* NULL once answered */
-	RpcCall *call;
-};
-
 struct sim_client {
 	Sim *sim;
 	char *resource, *endpoint, *path;
+	gboolean has_request; /* 'requested' is what its RegisterRequest said */
 	struct sim_options_answer requested, options;
 	RpcChannel *channel;
 	RpcRequest *stream;
-	gboolean connected, streaming;
+	gboolean streaming;
 	GPtrArray *last_list; /* struct sim_device *, of this stream; or NULL */
 	guint64 lists;
-	struct sim_answer *answer; /* NULL: nobody waits */
-	guint delay;
+	sim_connected_fn done; /* NULL: nobody waits any more */
+	gpointer done_data;
 	gint64 start_us;
 };
-
-/* The connection cannot be had: tells the caller, if one waits, and frees the client. */
-void sim_client_fail(struct sim_client *client, const char *text);

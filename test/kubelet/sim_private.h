@@ -13,6 +13,8 @@
 
 struct sim_client;
 struct sim_allocation;
+struct sim_watcher;
+struct sim_pod_resources;
 
 struct sim {
 	Rpc *rpc;
@@ -37,6 +39,9 @@ struct sim {
 	/* sim_allocate.c */
 	struct sim_allocation *allocation; /* under way, or NULL */
 
+	struct sim_watcher *watcher; /* or NULL */
+	struct sim_pod_resources *pod_resources; /* or NULL */
+
 	/* the end */
 	guint stopping; /* servers that have not ended yet */
 	gboolean freeing;
@@ -48,14 +53,37 @@ struct sim {
 gint64 sim_clock(const Sim *sim);
 double sim_ms_since(gint64 start_us);
 
-/* --- sim_server.c --- */
+/* --- sim.c --- */
+
+/* For rpc_server_stop: one of sim->stopping has ended. */
 void sim_server_ended(gpointer data);
+
+/* --- sim_register.c --- */
+void sim_register(RpcCall *call, GBytes *bytes, gpointer data);
 
 /* --- sim_client.c --- */
 
-/* Connects back to a plugin. 'call' is its Register, answered when that has come to an
- * end; NULL if nobody waits. 'requested' are the options of its RegisterRequest. */
-void sim_client_connect(Sim *sim, const SimRegister *registration, RpcCall *call);
+/* Where a plugin is to be found. */
+struct sim_peer {
+	const char *resource;
+	const char *endpoint; /* as the plugin called it */
+	const char *path; /* of its socket */
+	gboolean has_request; /* FALSE: found by the watcher */
+	struct sim_options_answer requested;
+};
+
+/* Called once: RPC_OK when the plugin is connected, RPC_UNKNOWN and a kubelet's text when
+ * it cannot be had, RPC_UNAVAILABLE when the kubelet gave up itself. */
+typedef void (*sim_connected_fn)(enum rpc_status status, const char *text, gpointer data);
+
+/* Connects to a plugin: dial, options, then its list. The client is valid until 'done'
+ * was called with anything but RPC_OK. */
+struct sim_client *sim_client_connect(Sim *sim, const struct sim_peer *peer, sim_connected_fn done,
+				      gpointer data);
+/* Ends an attempt: 'done' gets the text. Not once it is connected. */
+void sim_client_give_up(struct sim_client *client, const char *text);
+/* The watcher found the socket gone. The key is the resource's name, or the path. */
+void sim_client_deregister(Sim *sim, const char *key);
 /* Closes every connection, silently: the kubelet has died. */
 void sim_clients_drop(Sim *sim);
 /* The connection for calls to a resource; NULL if there is none or it has stopped. */
@@ -66,6 +94,12 @@ const struct sim_options_answer *sim_client_options(Sim *sim, const char *resour
 void sim_allocation_abort(Sim *sim);
 /* A connection is about to be closed: a call on it fails. */
 void sim_allocation_closed(Sim *sim, const RpcChannel *channel);
+
+/* --- sim_pod_resources.c --- */
+
+/* Does nothing if the options name no socket. */
+gboolean sim_pod_resources_start(Sim *sim, GError **error);
+void sim_pod_resources_stop(Sim *sim);
 
 /* --- sim_checkpoint.c --- */
 void sim_checkpoint_write(Sim *sim);

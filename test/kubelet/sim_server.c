@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kubelet/sim_names.h"
 #include "kubelet/sim_private.h"
+#include "kubelet/sim_watcher.h"
 
 #define KUBELET_SOCKET "kubelet.sock"
 #define CHECKPOINT "kubelet_internal_checkpoint"
@@ -71,60 +71,8 @@ static gboolean prepare_dir(Sim *sim, GError **error)
 	return TRUE;
 }
 
-/* --- Registration --- */
-
-static void refuse(Sim *sim, RpcCall *call, const SimRegister *registration, const char *text)
-{
-	sim_emit(sim->events, "refused",
-		 json_pack("{s:o, s:o, s:s, s:o}", "resource",
-			   sim_json_text(registration->resource_name), "endpoint",
-			   sim_json_text(registration->endpoint), "code",
-			   sim_code_name(RPC_UNKNOWN), "message", sim_json_text(text)));
-	sim_verdict(sim->events, FALSE, "refused", registration->resource_name, text);
-	rpc_fail(call, RPC_UNKNOWN, text);
-}
-
-static void emit_register(Sim *sim, const SimRegister *registration)
-{
-	sim_emit(sim->events, "register",
-		 json_pack("{s:o, s:o, s:o, s:f}", "resource",
-			   sim_json_text(registration->resource_name), "endpoint",
-			   sim_json_text(registration->endpoint), "version",
-			   sim_json_text(registration->version), "since_socket_ms",
-			   sim_ms_since(sim->serving_us)));
-}
-
-static void on_register(RpcCall *call, GBytes *request, gpointer data)
-{
-	Sim *sim = data;
-	const char *problem = NULL;
-	g_autoptr(SimRegister) registration =
-		sim_unpack_register(request, sim->options.profile->checks_utf8, &problem);
-	if (!registration) {
-		g_autofree char *text =
-			g_strdup_printf("grpc: error unmarshalling request: %s", problem);
-		sim_verdict(sim->events, FALSE, "malformed", NULL, text);
-		rpc_fail(call, RPC_INTERNAL, text);
-		return;
-	}
-	emit_register(sim, registration);
-	g_autofree char *refusal =
-		sim_name_refuse(registration->version, registration->resource_name);
-	if (refusal) {
-		refuse(sim, call, registration, refusal);
-		return;
-	}
-	if (!sim->options.profile->register_async) {
-		sim_client_connect(sim, registration, call);
-		return;
-	}
-	g_autoptr(GBytes) empty = sim_pack_empty();
-	rpc_reply(call, empty);
-	sim_client_connect(sim, registration, NULL);
-}
-
 static const struct rpc_method methods[] = {
-	{"/v1beta1.Registration/Register", on_register, MAX_REGISTER, 4},
+	{"/v1beta1.Registration/Register", sim_register, MAX_REGISTER, 4},
 };
 
 /* --- life --- */
@@ -159,12 +107,17 @@ gboolean sim_start(Sim *sim, GError **error)
 	sim->listener = sim_listener_new(path, on_connection, sim, error);
 	if (!sim->listener)
 		return FALSE;
+	if (!sim_pod_resources_start(sim, error)) {
+		sim_listener_free(g_steal_pointer(&sim->listener), FALSE);
+		return FALSE;
+	}
 	sim->running = TRUE;
 	sim->serving_us = g_get_monotonic_time();
 	sim->server = rpc_server_new(sim->rpc, methods, G_N_ELEMENTS(methods), sim);
 	sim->tick = g_timeout_add((guint)MAX(1, SIM_TICK_S * 1000 / sim->options.time_scale),
 				  on_tick, sim);
 	sim_emit(sim->events, "serving", json_pack("{s:o}", "socket", sim_json_text(path)));
+	sim_watcher_start(sim);
 	return TRUE;
 }
 
@@ -177,7 +130,9 @@ void sim_stop(Sim *sim)
 	sim_listener_free(sim->listener, FALSE);
 	sim->listener = NULL;
 	sim_allocation_abort(sim);
+	sim_watcher_stop(sim);
 	sim_clients_drop(sim);
+	sim_pod_resources_stop(sim);
 	sim->stopping++;
 	rpc_server_stop(sim->server, 0, sim_server_ended, sim);
 	sim->server = NULL;
