@@ -6,7 +6,7 @@ target_compile_options(rdmadp_options INTERFACE
 	-Wall -Wextra
 	$<$<COMPILE_LANGUAGE:C>:-Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wold-style-definition
 	-Wformat=2 -Wwrite-strings -Wcast-function-type -Wcast-align -Wvla -Wundef -Wpointer-arith
-	-Wimplicit-fallthrough -Wdouble-promotion -Wnull-dereference>)
+	-Wimplicit-fallthrough -Wdouble-promotion>)
 target_compile_definitions(rdmadp_options INTERFACE _GNU_SOURCE)
 if(RDMADP_WERROR)
 	target_compile_options(rdmadp_options INTERFACE -Werror)
