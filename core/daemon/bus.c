@@ -153,9 +153,16 @@ static void bus_on_health(Backend *backend G_GNUC_UNUSED, Device *device,
 		pool_observe(g_ptr_array_index(bus->pools, i), device, health);
 }
 
+/* A backend's event is looked into at once; its scan follows when things are quiet. */
+static void bus_on_hint(Backend *backend G_GNUC_UNUSED, gpointer data)
+{
+	bus_look_at_all(data);
+}
+
 static const struct backend_callbacks bus_callbacks = {
 	.scanned = bus_on_scanned,
 	.health = bus_on_health,
+	.hint = bus_on_hint,
 };
 
 static void bus_on_rehearsed(const GError *error, gpointer data)
@@ -213,6 +220,12 @@ static void timer_clear(guint *timer)
 	if (*timer != 0)
 		g_source_remove(*timer);
 	*timer = 0;
+}
+
+void bus_stop(Bus *bus)
+{
+	if (bus->backend != NULL)
+		backend_stop(bus->backend);
 }
 
 void bus_free(Bus *bus, guint wait_ms)

@@ -201,6 +201,8 @@ static void daemon_open(struct daemon *daemon)
 static void daemon_close(struct daemon *daemon)
 {
 	for (guint i = 0; i < daemon->buses->len; i++)
+		bus_stop(g_ptr_array_index(daemon->buses, i));
+	for (guint i = 0; i < daemon->buses->len; i++)
 		bus_free(g_ptr_array_index(daemon->buses, i), BACKEND_WAIT_MS);
 	g_ptr_array_unref(daemon->buses);
 	g_ptr_array_unref(daemon->pools);

@@ -10,6 +10,7 @@
 
 /* Longest wait for a scan and for the health of its devices. */
 #define LOOK_LIMIT_MS 5000
+#define END_WAIT_MS 200
 
 /* One bus being looked at. */
 struct look {
@@ -81,7 +82,7 @@ static void bus_look(struct survey_bus *bus, const Settings *settings)
 	g_main_loop_run(look.loop);
 	g_source_destroy(limit);
 	g_source_unref(limit);
-	backend_free(backend, 0);
+	backend_free(backend, END_WAIT_MS);
 	g_main_loop_unref(look.loop);
 }
 

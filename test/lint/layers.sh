@@ -41,8 +41,11 @@ forbid 'the core does not know the backends' '#include ["<](backends|common|pci|
 	core/*/*.[ch]
 forbid 'a backend includes from the core only rdmadp/backend.h' \
 	'#include "?<?(model|edge|kubelet|daemon)/|glib' backends/*/*.[ch]
-forbid 'a backend uses its own folder and common only' \
-	'#include "(pci|ub|soft|mock)/' backends/*/*.[ch]
+for folder in common pci ub soft mock; do
+	others=$(printf '%s\n' common pci ub soft mock | grep -vxE "common|$folder" | paste -sd '|')
+	forbid "backends/$folder uses its own folder and common only" \
+		"#include \"($others)/" "backends/$folder"/*.[ch]
+done
 
 only 'dlopen has one file' '#include <dlfcn.h>|\bdl(open|sym|addr|info)\(' 'core/edge/module\.c'
 only 'libconfig has one file' '#include <libconfig' 'core/edge/settings[a-z_]*\.c'
@@ -51,7 +54,7 @@ only 'gRPC has one file' '#include <grpc' 'core/edge/rpc[a-z_]*\.[ch]'
 only 'netlink has one file' '#include <(libmnl|linux/(rt)?netlink|rdma/rdma_netlink)' \
 	'core/edge/(netlink|events|netns)\.c'
 only 'inotify has one file' '#include <sys/inotify' 'core/edge/file_watch\.c|core/kubelet/watch\.c'
-only 'protobuf has one file' '#include [<"].*(pb-c|protobuf-c)' 'core/kubelet/messages[a-z_]*\.[ch]'
-only 'a vtable is called in backend.c and, in the child, rehearsal.c' \
-	'->(discover|health|match|init|fini|event_fd|event_ack)\(' 'core/edge/(backend[a-z_]*|rehearsal)\.c'
+only 'protobuf has one file' '#include [<"].*(pb-c|protobuf-c)' 'core/kubelet/(messages[a-z_]*|decode)\.[ch]'
+only 'a vtable is called in one file' \
+	'\bvtable->(discover|health|match|init|fini|event_fd|event_ack)\(' 'core/edge/backend_instance\.c'
 exit $bad
