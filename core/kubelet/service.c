@@ -55,7 +55,7 @@ static G_DEFINE_QUARK(rdmadp - service - error, service_error)
 		return FALSE;
 	}
 	for (gsize i = 0; ids[i]; i++) {
-		if (g_hash_table_contains(plugin->snapshot->slot_index, ids[i]))
+		if (snapshot_find(plugin->snapshot, ids[i]))
 			continue;
 		if (n_unknown++ < NAMED_IDS)
 			g_string_append_printf(unknown, "%s'%s'", n_unknown > 1 ? ", " : "",
@@ -151,7 +151,7 @@ static void answer_allocate(RpcCall *call, GBytes *request, gpointer data)
 static gboolean all_known(const Plugin *plugin, GStrv ids)
 {
 	for (gsize i = 0; ids[i]; i++)
-		if (!g_hash_table_contains(plugin->snapshot->slot_index, ids[i]))
+		if (!snapshot_find(plugin->snapshot, ids[i]))
 			return FALSE;
 	return TRUE;
 }

@@ -32,7 +32,7 @@ static inline Allocation *fixture_allocate(Snapshot *snapshot, const char *const
 	for (gsize i = 0; i < n_ids; i++) {
 		g_autofree char *path = g_strconcat("/dev/infiniband/", ids[i], NULL);
 
-		assert_true(g_hash_table_contains(snapshot->slot_index, ids[i]));
+		assert_non_null(snapshot_find(snapshot, ids[i]));
 		allocation_add_device(allocation, path);
 		fixture->allocated++;
 	}
