@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,25 +56,6 @@ void log_setup(enum log_level level, enum log_format format, const char *node)
 	g_free(node_name);
 	node_name = g_strdup(node);
 	g_mutex_unlock(&lock);
-}
-
-gboolean log_level_parse(const char *name, enum log_level *ret_level)
-{
-	static const struct {
-		const char *name;
-		enum log_level level;
-	} levels[] = {{"error", LOG_LEVEL_ERROR},
-		      {"warning", LOG_LEVEL_WARNING},
-		      {"info", LOG_LEVEL_INFO},
-		      {"debug", LOG_LEVEL_DEBUG}};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(levels); i++) {
-		if (strcmp(levels[i].name, name) != 0)
-			continue;
-		*ret_level = levels[i].level;
-		return TRUE;
-	}
-	return FALSE;
 }
 
 gboolean log_enabled(enum log_level level)

@@ -21,8 +21,6 @@ enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JOURNAL, LOG_FORMAT_JSON, LOG_FORM
  * 'node' (may be NULL) is added to each JSON line. */
 void log_setup(enum log_level level, enum log_format format, const char *node);
 gboolean log_enabled(enum log_level level);
-/* "error", "warning", "info" or "debug". FALSE for anything else. */
-gboolean log_level_parse(const char *name, enum log_level *ret_level);
 
 /* 'area' is the module or resource that speaks, such as "backend pci". Control
  * characters in the message are escaped. */

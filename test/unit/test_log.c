@@ -203,12 +203,21 @@ static void a_closed_stderr_is_survived(void **state)
 	assert_int_equal(fcntl(STDERR_FILENO, F_GETFD), -1);
 }
 
+static void text_names_every_level(void **state)
+{
+	log_setup(LOG_LEVEL_DEBUG, LOG_FORMAT_TEXT, NULL);
+	log_error("a", "1");
+	log_debug("a", "2");
+	assert_log_matches(state, "^" TIME " error: a: 1\n" TIME " debug: a: 2\n$");
+}
+
 #define captured_test(name) cmocka_unit_test_setup_teardown(name, capture_begin, capture_end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		captured_test(text_has_time_level_area_and_message),
+		captured_test(text_names_every_level),
 		captured_test(journal_has_priority_and_no_time),
 		captured_test(json_is_one_object_a_line),
 		captured_test(json_without_node_leaves_it_out),
