@@ -5,6 +5,7 @@
 
 #include "model/suggest.h"
 
+G_GNUC_PRINTF(4, 0)
 static void report(const JsonValue *value, GPtrArray *findings, enum finding_level level,
 		   const char *format, va_list args)
 {
