@@ -15,6 +15,7 @@ struct checked {
 	char *path; /* safe to print */
 	GPtrArray *findings;
 	int resources; /* how many it has; -1 = it is no resource file, or not usable */
+	gboolean is_missing; /* and may be: the defaults hold */
 };
 
 struct report {
@@ -26,6 +27,7 @@ static void checked_begin(struct checked *checked, const char *path)
 	checked->path = text_escape(path, LONGEST_PATH);
 	checked->findings = findings_new();
 	checked->resources = -1;
+	checked->is_missing = FALSE;
 }
 
 static void checked_clear(struct checked *checked)
@@ -40,6 +42,7 @@ static Settings *check_settings(struct checked *checked, const char *path)
 	if (!is_named)
 		path = SETTINGS_DEFAULT_PATH;
 	checked_begin(checked, path);
+	checked->is_missing = !is_named && !g_file_test(path, G_FILE_TEST_EXISTS);
 	Settings *settings = settings_read(path, is_named, checked->findings);
 	/* The other file is looked at all the same. */
 	return settings != NULL ? settings : settings_new();
@@ -69,7 +72,8 @@ static void print_text(const struct checked *checked)
 	if (errors > 0 || warnings > 0)
 		printf("%s: errors: %u, warnings: %u\n", checked->path, errors, warnings);
 	else
-		printf("%s: ok\n", checked->path);
+		printf("%s: %s\n", checked->path,
+		       checked->is_missing ? "not there; the defaults hold" : "ok");
 }
 
 static void write_finding(JsonWriter *writer, const struct finding *finding)
@@ -86,6 +90,8 @@ static void write_checked(JsonWriter *writer, const char *key, const struct chec
 	json_begin_object(writer, key);
 	json_add_string(writer, "file", checked->path);
 	json_add_bool(writer, "ok", !findings_have_error(checked->findings));
+	if (checked->is_missing)
+		json_add_bool(writer, "missing", TRUE);
 	if (checked->resources >= 0)
 		json_add_int(writer, "resources", checked->resources);
 	json_begin_array(writer, "findings");

@@ -14,6 +14,7 @@
 
 #include "daemon/check_config.h"
 #include "edge/json.h"
+#include "edge/settings.h"
 
 #define CONFIGS SOURCE_DIR "/test/fixtures/config/"
 #define EXAMPLES SOURCE_DIR "/etc/examples/"
@@ -129,6 +130,19 @@ static void a_named_settings_file_must_be_there(void **state)
 	assert_non_null(strstr(text, "mock.json: ok\n"));
 }
 
+/* Whether the machine has the default file or not. */
+static void the_default_settings_file_may_be_missing(void **state)
+{
+	(void)state;
+	int status;
+	gboolean is_there = g_file_test(SETTINGS_DEFAULT_PATH, G_FILE_TEST_EXISTS);
+	g_autofree char *text = run(NULL, EXAMPLES "mock.json", FALSE, &status);
+	g_autofree char *json = run(NULL, EXAMPLES "mock.json", TRUE, &status);
+	assert_non_null(strstr(text, SETTINGS_DEFAULT_PATH ": "));
+	assert_int_equal(strstr(text, "not there; the defaults hold") == NULL, is_there);
+	assert_int_equal(strstr(json, "\"missing\": true") == NULL, is_there);
+}
+
 static void the_settings_name_the_resource_file(void **state)
 {
 	(void)state;
@@ -191,6 +205,7 @@ int main(void)
 		cmocka_unit_test(errors_and_warnings_are_listed),
 		cmocka_unit_test(warnings_alone_are_no_failure),
 		cmocka_unit_test(a_named_settings_file_must_be_there),
+		cmocka_unit_test(the_default_settings_file_may_be_missing),
 		cmocka_unit_test(the_settings_name_the_resource_file),
 		cmocka_unit_test(json_says_the_same),
 		cmocka_unit_test(json_of_a_good_file_counts_its_resources),
