@@ -15,6 +15,7 @@ struct options {
 	char *path;
 	char *sysfs_root;
 	char *dev_root;
+	char *empty_root; /* an empty directory */
 	char *expect; /* file, or NULL */
 	guint limit_s; /* for one check */
 };

@@ -33,8 +33,9 @@ static void print_line(const char *verdict, const char *format, va_list args) G_
 static void print_line(const char *verdict, const char *format, va_list args)
 {
 	g_autofree char *text = g_strdup_vprintf(format, args);
+	g_autofree char *printable = g_utf8_make_valid(text, -1);
 
-	printf("%-4s  %s\n", verdict, text);
+	printf("%-4s  %s\n", verdict, printable);
 	fflush(stdout);
 }
 

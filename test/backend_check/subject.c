@@ -20,10 +20,10 @@ GPtrArray *subject_log(void)
 
 static const char *log_problem(const struct rdmadp_host *host, int level, const char *message)
 {
-	gboolean known = FALSE;
+	gboolean known = FALSE; /* and not NULL, which is a free place */
 
 	for (guint i = 0; i < G_N_ELEMENTS(log_hosts); i++)
-		known |= log_hosts[i] == host;
+		known |= host && log_hosts[i] == host;
 	if (!known)
 		return "with another host than the one that init got";
 	if (level != RDMADP_LOG_ERROR && level != RDMADP_LOG_WARNING && level != RDMADP_LOG_INFO &&

@@ -293,7 +293,8 @@ static void set_difference(GError **error, const char *path, const char *seen, c
 		line++;
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
 		    "'%s' line %u: expected '%s', got '%s'; UPDATE_EXPECTED=1 accepts what is seen",
-		    path, line + 1, b[line] ? b[line] : "", a[line] ? a[line] : "");
+		    path, line + 1, b[line] ? b[line] : "(no more lines)",
+		    a[line] ? a[line] : "(no more lines)");
 }
 
 gboolean dump_expect(const char *text, const char *path, GError **error)
