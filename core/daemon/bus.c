@@ -4,6 +4,7 @@
 #include "edge/log.h"
 #include "edge/module.h"
 #include "edge/rehearsal.h"
+#include "model/inventory.h"
 
 /* How long the first list waits for the first health reads. One that hangs does not
  * hold up the others: an HCA that could not be read yet counts as healthy. */
@@ -17,9 +18,11 @@ struct bus {
 	Rehearsal *rehearsal; /* while it runs */
 	Backend *backend; /* once it is accepted */
 	char *refusal;
-	GPtrArray *devices; /* of the last good scan; NULL before the first */
+	Inventory *inventory;
+	GPtrArray *devices; /* those of the last good scan, as known; NULL before the first */
 	GPtrArray *pools; /* borrowed */
 	char *scan_trouble; /* what was last said about a failed scan */
+	char *doubles; /* what was last said about devices with the same identity */
 	guint rescan_timer, poll_timer, first_look_timer;
 };
 
@@ -59,13 +62,16 @@ static void bus_look(Bus *bus, Device *device)
 		pool_observe_stuck(g_ptr_array_index(bus->pools, i), device);
 }
 
+/* The backend gets back what it reported itself, not what is remembered. */
 static void bus_look_at_all(Bus *bus)
 {
-	for (guint i = 0; bus->devices != NULL && i < bus->devices->len; i++) {
-		Device *device = g_ptr_array_index(bus->devices, i);
+	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
 
-		if (bus_device_is_taken(bus, device))
-			bus_look(bus, device);
+	for (guint i = 0; i < entries->len; i++) {
+		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
+
+		if (bus_device_is_taken(bus, entry->known))
+			bus_look(bus, entry->reported);
 	}
 }
 
@@ -121,6 +127,44 @@ static void bus_say_scan_trouble(Bus *bus, const GError *error)
 	bus->scan_trouble = g_strdup(text);
 }
 
+static void bus_say_doubles(Bus *bus, GPtrArray *doubles)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < doubles->len; i++) {
+		const Device *device = g_ptr_array_index(doubles, i);
+
+		g_string_append_printf(text, "%s'%s' has the identity '%s' of another device",
+				       i > 0 ? "; " : "", device_id(device),
+				       device_identity(device));
+	}
+	if (text->len > 0 && g_strcmp0(text->str, bus->doubles) != 0)
+		log_warning(bus->area, "%s: it is left out", text->str);
+	g_free(bus->doubles);
+	bus->doubles = g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* Takes in what a scan found; NULL: the first scan failed, so that nothing is known. */
+static void bus_take_devices(Bus *bus, GPtrArray *found)
+{
+	g_autoptr(GPtrArray) entries = NULL;
+	struct inventory_change change;
+
+	if (found != NULL) {
+		inventory_update(bus->inventory, bus->name, found, &change);
+		bus_say_doubles(bus, change.doubles);
+		inventory_change_clear(&change);
+	}
+	entries = inventory_list(bus->inventory, bus->name);
+	g_clear_pointer(&bus->devices, g_ptr_array_unref);
+	bus->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	for (guint i = 0; i < entries->len; i++) {
+		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
+
+		g_ptr_array_add(bus->devices, device_ref(entry->known));
+	}
+}
+
 static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *error,
 			   gboolean event_driven, gpointer data)
 {
@@ -130,11 +174,7 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 	bus_say_scan_trouble(bus, error);
 	if (devices == NULL && !first)
 		return;
-	g_clear_pointer(&bus->devices, g_ptr_array_unref);
-	/* A first scan that fails knows of no device; a later one may. */
-	bus->devices = devices != NULL
-			       ? g_ptr_array_ref(devices)
-			       : g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	bus_take_devices(bus, devices);
 	if (first)
 		log_info(bus->area, "%u RDMA-capable devices found", bus->devices->len);
 	for (guint i = 0; i < bus->pools->len; i++)
@@ -211,6 +251,7 @@ Bus *bus_new(const Settings *settings, const char *program, const char *name)
 	bus->name = g_strdup(name);
 	bus->area = g_strconcat("backend ", name, NULL);
 	bus->pools = g_ptr_array_new();
+	bus->inventory = inventory_new();
 	bus_start(bus);
 	return bus;
 }
@@ -239,7 +280,9 @@ void bus_free(Bus *bus, guint wait_ms)
 	if (bus->devices != NULL)
 		g_ptr_array_unref(bus->devices);
 	g_ptr_array_unref(bus->pools);
+	inventory_free(bus->inventory);
 	g_free(bus->scan_trouble);
+	g_free(bus->doubles);
 	g_free(bus->refusal);
 	g_free(bus->area);
 	g_free(bus->name);
