@@ -129,9 +129,12 @@ static int set_timer(struct registration *self, enum timer timer, double dice)
 	return delay_of(self, self->attempts++, dice);
 }
 
-static void note_stream(struct registration *self, enum registration_event event, gint64 now_us)
+/* What an event tells, whatever the state. */
+static void note(struct registration *self, enum registration_event event, gint64 now_us)
 {
-	if (event == REGISTRATION_STREAM)
+	if (event == REGISTRATION_SERVED || event == REGISTRATION_UNSERVED)
+		self->served = event == REGISTRATION_SERVED;
+	else if (event == REGISTRATION_STREAM)
 		self->stream_us = now_us;
 	else if (event == REGISTRATION_STREAM_LOST && now_us - self->stream_us >= LASTING_US)
 		self->attempts = 0;
@@ -152,12 +155,17 @@ struct registration_orders registration_handle(struct registration *self,
 		orders.timer_ms = REGISTRATION_TIMER_OFF;
 		return orders;
 	}
-	note_stream(self, event, now_us);
+	note(self, event, now_us);
 	if (!transition)
 		return orders;
 	self->state = transition->to;
 	orders.actions = transition->actions;
 	orders.timer_ms = set_timer(self, transition->timer, dice);
+	/* The socket went while a stream lived: SERVED goes on from here. */
+	if (self->state == PLUGIN_LISTENING && !self->served) {
+		self->state = PLUGIN_IDLE;
+		orders.timer_ms = REGISTRATION_TIMER_OFF;
+	}
 	return orders;
 }
 

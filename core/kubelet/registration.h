@@ -43,6 +43,7 @@ enum registration_way { REGISTRATION_BY_REGISTER, REGISTRATION_BY_WATCHER };
 struct registration {
 	enum registration_way way;
 	enum plugin_state state;
+	gboolean served; /* our socket is there */
 	guint attempts; /* since the last success that lasted */
 	gint64 stream_us; /* when the newest stream was opened */
 };

@@ -219,6 +219,25 @@ static void a_directory_that_is_made_again_is_used(void **state)
 	WAIT_FOR(fake_sees(fixture->fake, 3));
 }
 
+static void a_directory_may_go_before_the_stream_does(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *connection = streaming(fixture);
+
+	remove_files(fixture->dir);
+	assert_int_equal(g_rmdir(fixture->dir), 0);
+	WAIT_FOR(error_contains(fixture, "cannot use directory"));
+	assert_int_equal(status_of(fixture).state, PLUGIN_STREAMING);
+	publish(fixture, 4, 0);
+	WAIT_FOR(fake_sees(fixture->fake, 4));
+	connection_close(connection);
+	WAIT_FOR(status_of(fixture).state == PLUGIN_IDLE);
+	fake_stop(fixture->fake);
+	assert_int_equal(g_mkdir(fixture->dir, 0750), 0);
+	fake_start(fixture->fake);
+	WAIT_FOR(fake_sees(fixture->fake, 4));
+}
+
 static void a_directory_that_comes_late_is_used(void **state)
 {
 	struct plugin_fixture *fixture = *state;
@@ -409,6 +428,7 @@ int main(void)
 		FIXTURE_TEST(no_stream_after_a_while_is_registered_again),
 		FIXTURE_TEST(a_removed_socket_is_made_again_and_nothing_else),
 		FIXTURE_TEST(a_directory_that_is_made_again_is_used),
+		FIXTURE_TEST(a_directory_may_go_before_the_stream_does),
 		FIXTURE_TEST(a_directory_that_comes_late_is_used),
 		FIXTURE_TEST(a_directory_that_is_too_long_is_an_error_that_stays),
 		FIXTURE_TEST(of_two_instances_one_waits_and_takes_over),

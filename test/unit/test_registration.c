@@ -84,7 +84,7 @@ static void check_pair(enum registration_way way, enum plugin_state from,
 		       enum registration_event event)
 {
 	struct expectation expected = expected_of(way, from, event);
-	struct registration machine = {way, from, MANY, 10 * SECOND};
+	struct registration machine = {way, from, TRUE, MANY, 10 * SECOND};
 	struct registration_orders orders =
 		registration_handle(&machine, event, 11 * SECOND, LONGEST);
 
@@ -107,6 +107,7 @@ static void every_event_in_every_state_does_what_the_table_says(G_GNUC_UNUSED vo
 
 static int refuse(struct registration *machine, double dice)
 {
+	machine->served = TRUE;
 	machine->state = PLUGIN_REGISTERING;
 	return registration_handle(machine, REGISTRATION_REFUSED, 0, dice).timer_ms;
 }
@@ -135,7 +136,7 @@ static int lose_stream_after(struct registration *machine, gint64 life_us)
 
 static void a_stream_that_lasted_is_replaced_at_once(G_GNUC_UNUSED void **state)
 {
-	struct registration machine = {.state = PLUGIN_REGISTERING, .attempts = 9};
+	struct registration machine = {.state = PLUGIN_REGISTERING, .served = TRUE, .attempts = 9};
 
 	assert_int_equal(lose_stream_after(&machine, 5 * SECOND), 0);
 	assert_int_equal(lose_stream_after(&machine, 5 * SECOND), 0);
@@ -143,7 +144,7 @@ static void a_stream_that_lasted_is_replaced_at_once(G_GNUC_UNUSED void **state)
 
 static void two_that_take_the_stream_from_each_other_slow_down(G_GNUC_UNUSED void **state)
 {
-	struct registration machine = {.state = PLUGIN_REGISTERING, .attempts = 1};
+	struct registration machine = {.state = PLUGIN_REGISTERING, .served = TRUE, .attempts = 1};
 	int last = 0;
 
 	for (int i = 0; i < 12; i++) {
@@ -157,12 +158,31 @@ static void two_that_take_the_stream_from_each_other_slow_down(G_GNUC_UNUSED voi
 
 static void a_new_kubelet_is_tried_at_once(G_GNUC_UNUSED void **state)
 {
-	struct registration machine = {.state = PLUGIN_LISTENING, .attempts = MANY};
+	struct registration machine = {.state = PLUGIN_LISTENING, .served = TRUE, .attempts = MANY};
 
 	assert_int_equal(registration_handle(&machine, REGISTRATION_KUBELET, 0, 0).timer_ms, 0);
 	assert_int_equal(machine.attempts, 1);
 	registration_handle(&machine, REGISTRATION_TIMER, 0, 0);
 	assert_int_equal(refuse(&machine, 0), 1);
+}
+
+/* A stream may outlive the file of the socket that it came by. */
+static void a_stream_that_ends_without_a_socket_leads_to_idle(G_GNUC_UNUSED void **state)
+{
+	static const enum registration_event ends[] = {REGISTRATION_STREAM_LOST,
+						       REGISTRATION_KUBELET};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(ends); i++) {
+		struct registration machine = {.state = PLUGIN_STREAMING, .served = TRUE};
+
+		registration_handle(&machine, REGISTRATION_UNSERVED, 0, 0);
+		assert_int_equal(machine.state, PLUGIN_STREAMING);
+		assert_int_equal(registration_handle(&machine, ends[i], 0, 0).timer_ms, OFF);
+		assert_int_equal(machine.state, PLUGIN_IDLE);
+		assert_int_equal(registration_handle(&machine, REGISTRATION_SERVED, 0, 0).timer_ms,
+				 0);
+		assert_int_equal(machine.state, PLUGIN_LISTENING);
+	}
 }
 
 static void any_walk_keeps_the_promises(G_GNUC_UNUSED void **state)
@@ -180,7 +200,9 @@ static void any_walk_keeps_the_promises(G_GNUC_UNUSED void **state)
 
 		/* Never a second Register while there is a stream, or without a socket. */
 		if (orders.actions & REGISTRATION_CALL)
-			assert_int_equal(before, PLUGIN_LISTENING);
+			assert_true(before == PLUGIN_LISTENING && machine.served);
+		if (machine.state == PLUGIN_LISTENING)
+			assert_true(machine.served);
 		if (machine.state == PLUGIN_STREAMING)
 			assert_int_equal(orders.actions & ~(guint)REGISTRATION_NO_STREAM, 0);
 		assert_true(machine.state < PLUGIN_STOPPING);
@@ -208,12 +230,14 @@ static void after_a_stop_nothing_moves(G_GNUC_UNUSED void **state)
 
 static void a_switch_of_the_way_begins_anew(G_GNUC_UNUSED void **state)
 {
-	struct registration machine = {REGISTRATION_BY_REGISTER, PLUGIN_LISTENING, MANY, SECOND};
+	struct registration machine = {REGISTRATION_BY_REGISTER, PLUGIN_LISTENING, TRUE, MANY,
+				       SECOND};
 
 	registration_switch(&machine, REGISTRATION_BY_WATCHER);
 	assert_int_equal(machine.way, REGISTRATION_BY_WATCHER);
 	assert_int_equal(machine.state, PLUGIN_IDLE);
 	assert_int_equal(machine.attempts, 0);
+	assert_false(machine.served);
 	registration_handle(&machine, REGISTRATION_SERVED, 0, 0);
 	registration_handle(&machine, REGISTRATION_ASKED, 0, 0);
 	assert_int_equal(machine.state, PLUGIN_REGISTERING);
@@ -229,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_stream_that_lasted_is_replaced_at_once),
 		cmocka_unit_test(two_that_take_the_stream_from_each_other_slow_down),
 		cmocka_unit_test(a_new_kubelet_is_tried_at_once),
+		cmocka_unit_test(a_stream_that_ends_without_a_socket_leads_to_idle),
 		cmocka_unit_test(any_walk_keeps_the_promises),
 		cmocka_unit_test(after_a_stop_nothing_moves),
 		cmocka_unit_test(a_switch_of_the_way_begins_anew),
