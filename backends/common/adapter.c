@@ -92,7 +92,19 @@ static int add_nets(struct scan *scan, const char *dir, struct adapter *adapter)
 	return result;
 }
 
-static int add_rdma(struct scan *scan, const char *dir, const char *driver, struct adapter *adapter)
+static int add_rdma(struct scan *scan, struct class_entry *entry, const char *driver,
+		    struct adapter *adapter)
+{
+	bool raw = false;
+	struct rdmadp_rdma_device *rdma = rdma_read(scan, entry, driver, &raw);
+
+	entry->taken = true;
+	adapter->raw_only |= raw;
+	return list_add(&scan->arena, &adapter->rdma, rdma);
+}
+
+static int add_all_rdma(struct scan *scan, const char *dir, const char *driver,
+			struct adapter *adapter)
 {
 	uint32_t first;
 	uint32_t n = class_index_below(&scan->index.rdma, dir, &first);
@@ -100,14 +112,9 @@ static int add_rdma(struct scan *scan, const char *dir, const char *driver, stru
 
 	for (uint32_t i = first; result == 0 && i < first + n; i++) {
 		struct class_entry *entry = scan->index.rdma.items[i];
-		bool raw = false;
 
-		if (entry->taken)
-			continue;
-		entry->taken = true;
-		result = list_add(&scan->arena, &adapter->rdma,
-				  rdma_read(scan, entry, driver, &raw));
-		adapter->raw_only |= raw;
+		if (!entry->taken)
+			result = add_rdma(scan, entry, driver, adapter);
 	}
 	return result;
 }
@@ -151,25 +158,48 @@ static int add_node(struct scan *scan, const struct class_entry *entry, struct a
 	return node->name ? list_add(&scan->arena, &adapter->nodes, node) : -ENOMEM;
 }
 
-static int add_nodes(struct scan *scan, const char *dir, const char *driver,
-		     struct adapter *adapter)
+/* Those of the RDMA devices that the adapter has, and rdma_cm. */
+static int add_nodes(struct scan *scan, const char *dir, struct adapter *adapter)
 {
 	uint32_t first;
 	uint32_t n = class_index_below(&scan->index.nodes, dir, &first);
-	struct class_entry **entries = (struct class_entry **)scan->index.nodes.items + first;
 	int result = 0;
 
-	for (uint32_t i = 0; result == 0 && i < n; i++)
-		if (!entries[i]->taken)
-			result = add_elsewhere(scan, entries[i], driver, adapter);
-	for (uint32_t i = 0; result == 0 && i < n; i++) {
-		if (!entries[i]->taken && find_rdma(adapter, entries[i]->ibdev))
-			result = add_node(scan, entries[i], adapter);
-		entries[i]->taken = true;
+	for (uint32_t i = first; result == 0 && i < first + n; i++) {
+		struct class_entry *entry = scan->index.nodes.items[i];
+
+		if (entry->taken || !find_rdma(adapter, entry->ibdev))
+			continue;
+		entry->taken = true;
+		result = add_node(scan, entry, adapter);
 	}
 	if (result == 0 && adapter->rdma.n && scan->index.rdma_cm)
 		result = add_node(scan, scan->index.rdma_cm, adapter);
 	return result;
+}
+
+static int add_all_elsewhere(struct scan *scan, const char *dir, const char *driver,
+			     struct adapter *adapter)
+{
+	uint32_t first;
+	uint32_t n = class_index_below(&scan->index.nodes, dir, &first);
+	int result = 0;
+
+	for (uint32_t i = first; result == 0 && i < first + n; i++) {
+		const struct class_entry *entry = scan->index.nodes.items[i];
+
+		if (!entry->taken)
+			result = add_elsewhere(scan, entry, driver, adapter);
+	}
+	return result;
+}
+
+int adapter_take_rdma(struct scan *scan, struct class_entry *entry, const char *rdma_driver,
+		      struct adapter *adapter)
+{
+	int result = add_rdma(scan, entry, rdma_driver, adapter);
+
+	return result < 0 ? result : add_nodes(scan, entry->parent, adapter);
 }
 
 static bool is_ethernet(const struct adapter *adapter)
@@ -202,9 +232,11 @@ int adapter_scan(struct scan *scan, const char *dir, const char *rdma_driver,
 	int result = add_nets(scan, dir, adapter);
 
 	if (result == 0)
-		result = add_rdma(scan, dir, rdma_driver, adapter);
+		result = add_all_rdma(scan, dir, rdma_driver, adapter);
 	if (result == 0)
-		result = add_nodes(scan, dir, rdma_driver, adapter);
+		result = add_all_elsewhere(scan, dir, rdma_driver, adapter);
+	if (result == 0)
+		result = add_nodes(scan, dir, adapter);
 	if (result < 0)
 		return result;
 	rdma_mark_management(&adapter->rdma, &adapter->nodes);

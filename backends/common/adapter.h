@@ -22,6 +22,10 @@ struct adapter {
 int adapter_scan(struct scan *scan, const char *dir, const char *rdma_driver,
 		 struct adapter *adapter);
 
+/* Takes one RDMA device and its character devices, whatever else has the same parent. */
+int adapter_take_rdma(struct scan *scan, struct class_entry *entry, const char *rdma_driver,
+		      struct adapter *adapter);
+
 /* The interfaces alone: the first that is not a representor, child or bond; or NULL. */
 const struct rdmadp_netdev *adapter_own_net(const struct adapter *adapter);
 /* An RDMA device that a pod may get, or NULL. */

@@ -50,16 +50,20 @@ static bool is_driver(const char *driver, const char *value)
 	return driver && value && strcmp(driver, value) == 0;
 }
 
+static bool has_driver(const struct rdmadp_device *device, const char *value)
+{
+	if (is_driver(device->driver, value))
+		return true;
+	for (uint32_t i = 0; i < device->n_rdma_devices; i++)
+		if (is_driver(device->rdma_devices[i]->driver, value))
+			return true;
+	return false;
+}
+
 static int match_driver(const struct match_rule *rule, const struct rdmadp_device *device,
 			const char *value)
 {
-	if (is_driver(device->driver, value) ||
-	    (rule->alias && is_driver(device->driver, rule->alias(value))))
-		return 1;
-	for (uint32_t i = 0; i < device->n_rdma_devices; i++)
-		if (is_driver(device->rdma_devices[i]->driver, value))
-			return 1;
-	return 0;
+	return has_driver(device, value) || (rule->alias && has_driver(device, rule->alias(value)));
 }
 
 int match_device(const struct match_rule *rules, const struct rdmadp_device *device,
