@@ -120,6 +120,7 @@ static void check_files(struct hca *hca, const ResourceConfig *config)
 
 	if (!check_usable(hca))
 		return;
+	hca->usable = TRUE;
 	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
 		if (is_usable(abi->rdma_devices[i]) &&
 		    !check_rdma_device(hca, abi->rdma_devices[i], config))

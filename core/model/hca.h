@@ -13,7 +13,8 @@ struct hca {
 	Device *device; /* the last report of it, held */
 	guint ordinal; /* its number in this resource, from its first discovery on */
 	gboolean present; /* in the last scan */
-	gboolean ready; /* its files were complete at least once: it counts */
+	gboolean usable; /* had a driver and an RDMA device at least once: it counts */
+	gboolean ready; /* its files were complete at least once */
 	gboolean healthy; /* as resource_set_health said last; TRUE until then */
 	char *reason; /* why not, or NULL */
 	char *missing; /* what its last report lacks, or NULL: complete */

@@ -146,6 +146,7 @@ void resource_restore(Resource *resource, GPtrArray *saved)
 
 		hca_set_device(hca, one->device, resource->config);
 		hca->ready |= one->ready;
+		hca->usable |= one->ready;
 	}
 }
 
@@ -153,7 +154,7 @@ static void add_files(Snapshot *snapshot, const ResourceConfig *config, const st
 {
 	if (hca_is_complete(hca))
 		hca_add_files(hca, config, snapshot);
-	else
+	else if (hca->usable)
 		g_ptr_array_add(snapshot->notes,
 				g_strdup_printf("'%s' is left out: %s", device_id(hca->device),
 						hca_problem(hca)));

@@ -3,8 +3,8 @@
  * One resource: which HCAs it has, in which order, and what follows for the list and
  * for an Allocate. Pure state; the daemon feeds it and publishes its snapshots.
  *
- * An HCA counts from the moment when its files were complete for the first time
- * (struct hca, ready). From then on resource_set_health alone decides whether it is
+ * A device counts as an HCA from the moment when it was an RDMA adapter for the first
+ * time (struct hca, usable), is good from when its files were complete (ready). From then on resource_set_health alone decides whether it is
  * good, so that delays and limits are in one place: who feeds it has to observe an
  * HCA that is not present or lacks a file (hca_problem) as bad. Files are handed out
  * of HCAs that are present and complete now, whatever their health.

@@ -117,6 +117,35 @@ static void bad_hcas_take_slots_by_policy(G_GNUC_UNUSED void **state)
 	}
 }
 
+#define GOOD "a rdma=mlx5_0 port=1:ib:active uverbs=0 cm"
+#define VFIO "b note=bound_to_vfio-pci"
+#define BARE "c"
+
+/* A selector such as "vendors" takes the virtual machines' functions as well. */
+static void devices_that_never_were_hcas_cost_no_slots(G_GNUC_UNUSED void **state)
+{
+	static const char *const configs[] = {"hcaMax=2", "hcaMax=2 policy=anyDevice"};
+	g_autoptr(Resource) counted = resource_build("");
+	g_autoptr(Snapshot) snapshot = NULL;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(configs); i++) {
+		g_autoptr(Resource) resource = resource_build(configs[i]);
+
+		resource_found(resource, (const char *const[]){VFIO, BARE, GOOD, NULL});
+		EXPECT_SLOTS(resource, "HH");
+	}
+	resource_found(counted, (const char *const[]){VFIO, BARE, GOOD, NULL});
+	EXPECT_SLOTS(counted, "H");
+	snapshot = resource_snapshot(counted);
+	assert_int_equal(snapshot->notes->len, 0);
+	/* One of them becomes one, another ceases to be one. */
+	resource_found(counted, (const char *const[]){"b rdma=mlx5_1 port=1:ib:active uverbs=1 cm",
+						      BARE, GOOD, NULL});
+	EXPECT_SLOTS(counted, "HH");
+	resource_set_health(counted, "b", FALSE, "bound to vfio-pci");
+	EXPECT_SLOTS(counted, "HU");
+}
+
 static guint n_unhealthy(const Resource *resource)
 {
 	g_autoptr(Snapshot) snapshot = resource_snapshot(resource);
@@ -188,6 +217,7 @@ int main(void)
 		cmocka_unit_test(slots_are_numbered_and_found_by_id),
 		cmocka_unit_test(slots_never_shrink),
 		cmocka_unit_test(bad_hcas_take_slots_by_policy),
+		cmocka_unit_test(devices_that_never_were_hcas_cost_no_slots),
 		cmocka_unit_test(as_many_slots_are_bad_as_hcas),
 		cmocka_unit_test(slots_carry_numa_nodes_if_asked_and_all_are_known),
 	};
