@@ -96,6 +96,7 @@ gboolean sim_free_pod(Sim *sim, const char *pod)
 {
 	if (!sim_state_end_pod(sim->state, pod))
 		return FALSE;
+	sim_checkpoint_write(sim);
 	sim_emit(sim->events, "freed", json_pack("{s:o}", "pod", sim_json_text(pod)));
 	return TRUE;
 }

@@ -92,8 +92,12 @@ static json_t *registered(const SimState *state)
 static json_t *checkpoint_data(const SimState *state)
 {
 	json_t *entries = json_array();
-	for (guint i = 0; i < state->grants->len; i++)
-		json_array_append_new(entries, entry(state, g_ptr_array_index(state->grants, i)));
+	for (guint i = 0; i < state->grants->len; i++) {
+		const struct sim_grant *grant = g_ptr_array_index(state->grants, i);
+		/* A kubelet drops these after its start, because the pod is no more. */
+		if (!grant->ended)
+			json_array_append_new(entries, entry(state, grant));
+	}
 	return json_pack("{s:o, s:o}", "PodDeviceEntries", entries, "RegisteredDevices",
 			 registered(state));
 }

@@ -391,6 +391,11 @@ static void a_restart_wipes_sockets_and_reads_the_checkpoint(void **state)
 	harness_allocate(harness, RES, 1, "p");
 	harness_await(harness, "{\"event\":\"held\",\"pod\":\"p\"}");
 	assert_int_equal(plugin->calls[FAKE_ALLOCATE], 1);
+	/* A pod that has ended is not remembered. */
+	assert_true(sim_free_pod(harness->sim, "p"));
+	sim_stop(harness->sim);
+	harness_start(harness);
+	assert_int_equal(sim_get_state(harness->sim)->grants->len, 0);
 	harness_free(harness);
 }
 
