@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node as the system tests see it: a machine, a kubelet, the daemon. */
+#pragma once
+
+#include "support/process.h"
+
+struct node {
+	char *root; /* sys and dev of the machine; kubelet, etc and state beside them */
+	char *kubelet_dir;
+	gboolean has_nodes; /* the machine's device nodes could be made: they are checked */
+	Process *kubelet, *daemon; /* NULL: not started, or ended */
+};
+
+/* 'machine' as for fixture_new; "" is a machine without anything. Settings are such that
+ * nothing waits: polls every 100 ms, no delays. */
+struct node *node_new(const char *machine);
+/* Kills what runs and removes everything. */
+void node_free(struct node *node);
+
+/* The resource file. */
+void node_resources(const struct node *node, const char *json);
+/* Lines that are added to the settings file. */
+void node_settings(const struct node *node, const char *lines);
+/* The text file of the mock bus. */
+void node_mock(const struct node *node, const char *text);
+
+/* Both wait until the program says that it serves. 'options' may be NULL or
+ * NULL-terminated. */
+void node_start_kubelet(struct node *node, const char *const *options);
+void node_start_daemon(struct node *node);
+/* The daemon with other options than these; does not wait. */
+Process *node_run_daemon(const struct node *node, const char *const *options);
+
+/* Both fail the test when what they wait for does not come. */
+void node_kubelet_says(const struct node *node, const char *pattern);
+void node_daemon_says(const struct node *node, const char *pattern);
+/* A command line to the kubelet. */
+#define node_command(node, ...) process_write((node)->kubelet, __VA_ARGS__)
+
+/* Ends the daemon with SIGTERM: status 0, within two seconds. */
+void node_stop_daemon(struct node *node);
+/* Ends the kubelet with "quit" and checks its exit status: 0 = no bad verdict. */
+void node_stop_kubelet(struct node *node, int expected);
+
+gboolean node_has_file(const struct node *node, const char *path);
