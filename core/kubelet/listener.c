@@ -202,6 +202,20 @@ static gboolean publish(Listener *self, const char *hidden, GError **error)
 			 self->path, errno);
 }
 
+static gboolean set_bind_error(const Listener *self, int error_number, GError **error)
+{
+	if (error_number != ENOENT)
+		return set_error(error, LISTENER_ERROR_DIRECTORY, "cannot create a socket in",
+				 self->dir, error_number);
+	/* We hold it open, so it was there: what is mounted here is gone on the host. */
+	g_set_error(
+		error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
+		"directory '%s' was removed, and what is mounted here does not come back with a "
+		"new one: restart the pod",
+		self->dir);
+	return FALSE;
+}
+
 static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
 {
 	g_autofree char *path = g_build_filename(self->dir, hidden, NULL);
@@ -212,8 +226,7 @@ static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
 	 * umask to change for the whole process. */
 	if (fchmod(self->listen_fd, 0600) < 0 ||
 	    bind(self->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return set_error(error, LISTENER_ERROR_DIRECTORY, "cannot create a socket in",
-				 self->dir, errno);
+		return set_bind_error(self, errno, error);
 	self->file_fd = openat(self->dir_fd, hidden, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (self->file_fd < 0 || listen(self->listen_fd, SOMAXCONN) < 0)
 		return set_error(error, LISTENER_ERROR_FAILED, "cannot listen in", self->dir,

@@ -229,6 +229,25 @@ static void a_directory_that_cannot_be_used_is_named(void **state)
 	}
 }
 
+/* As it looks in a container when the host has removed and made its directory again. */
+static void a_directory_that_was_removed_below_us_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autofree char *removed = g_build_filename(fixture->dir, "removed", NULL);
+	g_autofree char *path = NULL;
+	g_autoptr(GError) error = NULL;
+	int fd;
+
+	assert_int_equal(g_mkdir(removed, 0700), 0);
+	fd = open(removed, O_PATH | O_CLOEXEC);
+	assert_int_equal(g_rmdir(removed), 0);
+	path = g_strdup_printf("/proc/self/fd/%d/.", fd);
+	assert_null(listener_new(path, "a.sock", "a", on_accepted, fixture, &error));
+	assert_true(g_error_matches(error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY));
+	assert_non_null(strstr(error->message, "restart the pod"));
+	close(fd);
+}
+
 static void a_directory_that_everybody_writes_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
@@ -388,6 +407,7 @@ int main(void)
 		TEST(what_is_no_socket_is_left_alone),
 		TEST(a_socket_of_another_kind_is_not_removed),
 		TEST(a_directory_that_cannot_be_used_is_named),
+		TEST(a_directory_that_was_removed_below_us_is_told),
 		TEST(a_directory_that_everybody_writes_is_refused),
 		TEST(a_denied_directory_explains_selinux),
 		TEST(a_removed_or_replaced_file_is_noticed_and_not_ours),
