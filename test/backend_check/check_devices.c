@@ -156,6 +156,26 @@ static void look_parents(const struct rdmadp_device *device, const struct rdmadp
 		report_fail("device '%s' is its own parent", device->id);
 }
 
+/* Members of later versions will come in their place. */
+static void look_reserved(const struct rdmadp_device *device, const struct rdmadp_backend *backend,
+			  GHashTable *seen)
+{
+	guint32 set = device->reserved;
+
+	(void)backend;
+	(void)seen;
+	for (guint32 i = 0; i < device->n_attributes; i++)
+		set |= device->attributes[i]->reserved;
+	for (guint32 i = 0; i < device->n_rdma_devices; i++)
+		set |= device->rdma_devices[i]->reserved;
+	for (guint32 i = 0; i < device->n_netdevs; i++)
+		set |= device->netdevs[i]->reserved;
+	for (guint32 i = 0; i < device->n_nodes; i++)
+		set |= device->nodes[i]->reserved;
+	if (set)
+		report_fail("device '%s': a member called 'reserved' is not zero", device->id);
+}
+
 static const struct rule rules[] = {
 	{"ids are unique", look_ids},
 	{"identities are unique", look_identities},
@@ -164,6 +184,7 @@ static const struct rule rules[] = {
 	{"RDMA devices and ports are as the contract says", look_rdma_devices},
 	{"character devices are as the contract says", look_nodes},
 	{"no device is its own parent", look_parents},
+	{"what is reserved is zero", look_reserved},
 };
 
 static void apply(const struct rule *rule, const struct subject *subject, GPtrArray *devices)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,12 @@
 #include <unistd.h>
 
 #include "check.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECK_STACK ((gsize)1 << 20)
+#else
+#define CHECK_STACK ((gsize)256 << 10)
+#endif
 
 /* Shared with the child that runs a check. */
 struct shared {
@@ -125,6 +132,35 @@ static void judge_end(const char *name, int status, gboolean late, guint limit_s
 			    WEXITSTATUS(status));
 }
 
+struct job {
+	check_fn check;
+	const struct options *options;
+};
+
+static void *run_job(void *data)
+{
+	const struct job *job = data;
+
+	job->check(job->options);
+	return NULL;
+}
+
+/* In a thread with no more stack than the core gives; a sanitizer's frames are larger. */
+static void run_thread(check_fn check, const struct options *options)
+{
+	struct job job = {check, options};
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, CHECK_STACK);
+	if (pthread_create(&thread, &attributes, run_job, &job) == 0)
+		pthread_join(thread, NULL);
+	else
+		report_fail("no thread can be started");
+	pthread_attr_destroy(&attributes);
+}
+
 gboolean report_run(const char *name, check_fn check, const struct options *options)
 {
 	guint before = report_failures();
@@ -140,7 +176,7 @@ gboolean report_run(const char *name, check_fn check, const struct options *opti
 		return FALSE;
 	}
 	if (child == 0) {
-		check(options);
+		run_thread(check, options);
 		report_step("exit, where what was not freed is found");
 		exit(0); /* NOLINT(concurrency-mt-unsafe): leak checkers want a real exit */
 	}

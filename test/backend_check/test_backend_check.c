@@ -142,6 +142,8 @@ static const struct row {
 	{"leak thread", "after fini 1 thread still runs"},
 	{"leak memory",
 	 SANITIZED ? "exit, where what was not freed is found" : "each life of an instance leaves"},
+	{"reserved", "a member called 'reserved' is not zero"},
+	{"stack", "scan: discover in '"},
 	{"crash init", "empty bus: init for '"},
 	{"crash discover", "scan: discover in '"},
 	{"crash match", "match: match of 'vendor'"},
@@ -198,6 +200,15 @@ static void test_what_keeps_the_contract_passes(void **state)
 
 	assert_all_ok(&result);
 	assert_line(&result, "ok    ", "match is pure");
+	result_clear(&result);
+}
+
+static void test_a_backend_may_have_no_events_now(void **state)
+{
+	struct result result = run(*state, "no events", WRONG, NULL);
+
+	assert_all_ok(&result);
+	assert_line(&result, "note  ", "there are no events here");
 	result_clear(&result);
 }
 
@@ -355,6 +366,7 @@ int main(void)
 		TEST(test_what_hangs_is_ended_and_named),
 		TEST(test_a_second_exported_symbol_is_named),
 		TEST(test_what_keeps_the_contract_passes),
+		TEST(test_a_backend_may_have_no_events_now),
 		TEST(test_mock_keeps_the_contract),
 		TEST(test_an_empty_bus_is_said),
 		TEST(test_dump_prints_what_expect_compares),

@@ -109,6 +109,15 @@ static void wrong_fini(void *instance)
 
 /* --- discovery --- */
 
+/* More of the stack than a thread of the core has. */
+static void use_stack(void)
+{
+	volatile char room[1536 << 10];
+
+	for (size_t i = 0; i < sizeof(room); i += 1024)
+		room[i] = 1;
+}
+
 static void talk(struct wrong *wrong)
 {
 	if (is_wrong("log repeats"))
@@ -181,6 +190,8 @@ static void spoil_device(struct rdmadp_device *device)
 		device->numa_node = -2;
 	if (is_wrong("key"))
 		device->n_attributes = 2;
+	if (is_wrong("reserved"))
+		device->reserved = 1;
 }
 
 static void spoil_port(struct parts *parts)
@@ -227,6 +238,8 @@ static int wrong_discover(void *instance, rdmadp_emit_fn emit, void *sink)
 
 	crash_if("crash discover");
 	hang_if("hang discover");
+	if (is_wrong("stack"))
+		use_stack();
 	talk(wrong);
 	if (is_wrong("discover fails"))
 		return -EIO;
@@ -314,6 +327,8 @@ static int wrong_event_fd(void *instance)
 
 	if (is_wrong("event closed"))
 		return 999;
+	if (is_wrong("no events"))
+		return -ENOSYS;
 	return wrong->event;
 }
 
