@@ -15,8 +15,10 @@ static const char *find_problem(const struct rdmadp_health *health)
 		return "its state is not in enum rdmadp_health_state";
 	if (health->reason > RDMADP_REASON_VENDOR)
 		return "its reason is not in enum rdmadp_health_reason";
-	if ((health->state == RDMADP_UNHEALTHY) != (health->reason != RDMADP_REASON_NONE))
-		return "a reason belongs to UNHEALTHY, and only to it";
+	if (health->state == RDMADP_UNHEALTHY && health->reason == RDMADP_REASON_NONE)
+		return "UNHEALTHY needs a reason";
+	if (health->state == RDMADP_HEALTHY && health->reason != RDMADP_REASON_NONE)
+		return "HEALTHY has a reason";
 	if (!memchr(health->text, '\0', sizeof(health->text)))
 		return "its text does not end";
 	if (!g_utf8_validate(health->text, -1, NULL) || strpbrk(health->text, "\n\r\t"))

@@ -287,6 +287,8 @@ static void spoil(struct rdmadp_health *ret)
 		ret->reason = 99;
 	if (is_wrong("health no reason"))
 		ret->state = RDMADP_UNHEALTHY;
+	if (is_wrong("health with reason"))
+		ret->reason = RDMADP_REASON_LINK;
 	if (is_wrong("health text"))
 		memset(ret->text, 'x', sizeof(ret->text));
 	if (is_wrong("health lines"))
