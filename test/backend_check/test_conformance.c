@@ -12,7 +12,8 @@
 #include "support/fixture.h"
 
 #define MACHINES SOURCE_DIR "/test/fixtures/machines"
-#define PROGRAM BINARY_DIR "/bin/rdmadp-backend-check"
+
+static const char program[] = BINARY_DIR "/bin/rdmadp-backend-check";
 
 /* A FIFO in place of a file hangs health, which the check would wait for. */
 static gboolean hangs(const char *machine)
@@ -31,7 +32,7 @@ static void check_machine(const char *machine, const char *bus)
 	g_autofree char *root = fixture_new(file);
 	g_autofree char *sysfs = g_build_filename(root, "sys", NULL);
 	g_autofree char *dev = g_build_filename(root, "dev", NULL);
-	const char *argv[] = {PROGRAM, backend, "--sysfs", sysfs, "--dev", dev, NULL};
+	const char *argv[] = {program, backend, "--sysfs", sysfs, "--dev", dev, NULL};
 	g_autofree char *out = NULL;
 	g_autoptr(GError) error = NULL;
 	const char *failed;
