@@ -153,6 +153,8 @@ FakePlugin *harness_register(Harness *harness, const char *resource, const char 
 	fake_plugin_serve(plugin);
 	fake_plugin_register(plugin);
 	harness_await(harness, pattern);
+	/* The list may be there before the answer to Register is. */
+	harness_await_flag(harness, &plugin->registered);
 	return plugin;
 }
 
