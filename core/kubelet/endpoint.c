@@ -6,7 +6,8 @@
 #include "kubelet/nag.h"
 #include "model/socket_name.h"
 
-#define RETRY_S 1
+/* An instance that was killed gives no sign: the next one is to stream within a second. */
+#define RETRY_MS 500
 
 struct endpoint {
 	char *dir;
@@ -93,9 +94,9 @@ static gboolean try_to_listen(Endpoint *self)
 		return TRUE;
 	}
 	if (nag_again(&self->nag, self->trouble->message, g_get_monotonic_time()))
-		log_warning(self->resource, "%s; trying again each second", self->trouble->message);
+		log_warning(self->resource, "%s; trying again", self->trouble->message);
 	if (!self->retry)
-		self->retry = g_timeout_add_seconds(RETRY_S, retry, self);
+		self->retry = g_timeout_add(RETRY_MS, retry, self);
 	return FALSE;
 }
 

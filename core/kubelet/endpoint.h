@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps the socket of one resource in its directory: makes it, makes it again when it
- * was removed or replaced, and tries each second while it cannot be made.
+ * was removed or replaced, and tries twice a second while it cannot be made.
  */
 #pragma once
 

@@ -7,6 +7,9 @@
 #include "kubelet/plugin.h"
 #include "model/socket_name.h"
 
+/* A kubelet that restarts is without a socket for a moment. */
+#define ABSENT_S 3
+
 /* Called with every burst of changes in a directory, and every few seconds. Our own
  * sockets come first: a kubelet that starts removes them before it makes its own. */
 static void look(gpointer data)
@@ -29,6 +32,23 @@ void kubelet_look_for_socket(Kubelet *kubelet, const Plugin *except)
 		if (plugin != except)
 			plugin_kubelet_seen(plugin);
 	}
+}
+
+static gboolean tell_absent(gpointer data)
+{
+	Kubelet *kubelet = data;
+	g_autoptr(GError) error = NULL;
+
+	kubelet->absent_timer = 0;
+	if (!kubelet_socket_check(kubelet->socket, &error))
+		log_info("kubelet", "%s", error->message);
+	return G_SOURCE_REMOVE;
+}
+
+void kubelet_note_absent(Kubelet *kubelet)
+{
+	if (!kubelet->absent_timer)
+		kubelet->absent_timer = g_timeout_add_seconds(ABSENT_S, tell_absent, kubelet);
 }
 
 Kubelet *kubelet_new(Rpc *rpc, const struct kubelet_options *options)
@@ -71,6 +91,7 @@ static void finish_if_empty(Kubelet *kubelet)
 
 	if (!kubelet->stopping || kubelet->leaving > 0)
 		return;
+	nag_over(&kubelet->nag);
 	kubelet_socket_free(kubelet->socket);
 	g_ptr_array_unref(kubelet->plugins);
 	g_free(kubelet->device_plugins_dir);
@@ -98,6 +119,9 @@ void kubelet_stop(Kubelet *kubelet, void (*done)(gpointer data), gpointer data)
 	kubelet->stopping = TRUE;
 	kubelet->done = done;
 	kubelet->done_data = data;
+	if (kubelet->absent_timer)
+		g_source_remove(kubelet->absent_timer);
+	kubelet->absent_timer = 0;
 	g_clear_pointer(&kubelet->device_plugins_watch, watch_free);
 	g_clear_pointer(&kubelet->plugins_registry_watch, watch_free);
 	while (kubelet->plugins->len > 0)

@@ -12,9 +12,9 @@
 
 /* The kubelet dials back within Register and takes up to ten seconds for it. */
 #define REGISTER_DEADLINE_MS 15000
-/* A kubelet that starts does not listen yet when its socket's file appears: as long as
- * attempts come this quickly a refused connection is no news. */
-#define QUIET_ATTEMPTS 8
+/* A kubelet that restarts leaves its socket's file behind, and makes a new one before it
+ * listens: for some seconds it is no news that nobody answers there. */
+#define QUIET_ATTEMPTS 15
 #define STOP_GRACE_MS 1000
 
 /* --- the endpoint --- */
@@ -73,20 +73,20 @@ static const struct streams_events streams_events = {on_stream_opened, on_stream
 
 /* --- Register --- */
 
-/* Why Register failed, for people; NULL if it is no news. */
+static gboolean is_denied(const char *message)
+{
+	return strstr(message, "ermission denied") != NULL;
+}
+
 static char *describe_failure(const Plugin *plugin, enum rpc_status status, const char *message)
 {
 	const char *path = kubelet_socket_path(plugin->kubelet->socket);
-	gboolean denied = strstr(message, "ermission denied") != NULL;
 
-	/* A kubelet that goes away in the middle of the call cancels it. */
-	if (status != RPC_UNAVAILABLE && status != RPC_CANCELLED)
-		return g_strdup_printf("the kubelet at '%s' does not register '%s': %s (status %d)",
-				       path, plugin->resource, message, (int)status);
-	if (plugin->machine.attempts <= QUIET_ATTEMPTS && !denied)
-		return NULL;
-	return g_strdup_printf("no kubelet answers at '%s': %s%s", path, message,
-			       denied ? listener_access_hint(EACCES) : "");
+	if (plugin->is_unanswered)
+		return g_strdup_printf("no kubelet answers at '%s': %s", path, message);
+	return g_strdup_printf("the kubelet at '%s' does not register '%s': %s (status %d)%s", path,
+			       plugin->resource, message, (int)status,
+			       is_denied(message) ? listener_access_hint(EACCES) : "");
 }
 
 static void on_register_done(enum rpc_status status, const char *message, GBytes *reply,
@@ -97,6 +97,9 @@ static void on_register_done(enum rpc_status status, const char *message, GBytes
 
 	(void)reply;
 	plugin->request = NULL;
+	/* A kubelet that goes away in the middle of the call cancels it. */
+	plugin->is_unanswered =
+		(status == RPC_UNAVAILABLE || status == RPC_CANCELLED) && !is_denied(message);
 	if (status == RPC_OK) {
 		plugin->registrations++;
 		plugin_feed(plugin, REGISTRATION_ACCEPTED, NULL);
@@ -114,6 +117,7 @@ static void call_register(Plugin *plugin)
 	g_autoptr(GBytes) message = NULL;
 	g_autoptr(GError) error = NULL;
 
+	plugin->is_unanswered = FALSE;
 	kubelet_look_for_socket(kubelet, plugin);
 	plugin->generation = kubelet_socket_generation(kubelet->socket);
 	if (!kubelet_socket_check(kubelet->socket, &error)) {
@@ -180,24 +184,30 @@ static void set_timer(Plugin *plugin, int timer_ms)
 	plugin->timer = timer_ms < 0 ? 0 : g_timeout_add((guint)timer_ms, on_timer, plugin);
 }
 
+/* What is wrong with the kubelet is the same for all resources: it is told once. */
 static void note_trouble(Plugin *plugin, enum registration_event event, const char *detail)
 {
-	gboolean waits = event == REGISTRATION_ABSENT;
+	gboolean is_ours = !plugin->is_unanswered;
+	struct nag *nag = is_ours ? &plugin->nag : &plugin->kubelet->nag;
 
 	if (!detail)
 		return;
 	g_free(plugin->last_error);
 	plugin->last_error = g_strdup(detail);
-	if (event == REGISTRATION_UNSERVED)
-		return; /* the endpoint has told */
-	if (nag_again(&plugin->nag, detail, g_get_monotonic_time()))
-		log_message(waits ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, plugin->resource, "%s%s",
-			    detail, waits ? "" : "; trying again");
+	if (event == REGISTRATION_ABSENT)
+		kubelet_note_absent(plugin->kubelet);
+	if (event != REGISTRATION_REFUSED) /* the endpoint has told about UNSERVED */
+		return;
+	if (!is_ours && plugin->machine.attempts <= QUIET_ATTEMPTS)
+		return;
+	if (nag_again(nag, detail, g_get_monotonic_time()))
+		log_warning(is_ours ? plugin->resource : "kubelet", "%s; trying again", detail);
 }
 
 static void note_streaming(Plugin *plugin)
 {
 	nag_over(&plugin->nag);
+	nag_over(&plugin->kubelet->nag);
 	g_clear_pointer(&plugin->last_error, g_free);
 	log_info(plugin->resource,
 		 "the kubelet has the list: %u devices, %" G_GSIZE_FORMAT " healthy",

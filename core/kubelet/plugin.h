@@ -19,6 +19,8 @@ struct kubelet {
 	KubeletSocket *socket;
 	Watch *device_plugins_watch, *plugins_registry_watch;
 	GPtrArray *plugins; /* struct plugin *, borrowed */
+	struct nag nag; /* that nobody answers at kubelet.sock */
+	guint absent_timer; /* to tell that there is no kubelet.sock */
 	guint leaving; /* plugins that were removed and have not ended yet */
 	gboolean stopping;
 	void (*done)(gpointer data);
@@ -40,6 +42,7 @@ struct plugin {
 	Streams *streams;
 	RpcRequest *request; /* the Register that is under way */
 	guint generation; /* of the kubelet.sock that was tried last */
+	gboolean is_unanswered; /* the last Register reached nobody */
 	struct nag nag;
 	struct nag allocate_nag;
 	char *last_error;
@@ -66,5 +69,7 @@ RpcServer *service_new(Plugin *plugin);
 
 /* Looks for a new kubelet.sock now and tells all plugins about it, but not 'except'. */
 void kubelet_look_for_socket(Kubelet *kubelet, const Plugin *except);
+/* There is no kubelet.sock. That is told once for all resources, if it lasts. */
+void kubelet_note_absent(Kubelet *kubelet);
 /* A removed plugin has ended. */
 void kubelet_plugin_gone(Kubelet *kubelet);

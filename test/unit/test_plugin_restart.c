@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_kubelet.h"
+#include "kubelet/plugin.h"
 #include "plugin_fixture.h"
 
 static void start(struct plugin_fixture *fixture)
@@ -103,6 +104,19 @@ static void a_kubelet_that_comes_later_is_met_at_once(void **state)
 	WAIT_FOR(fake_sees(fixture->fake, 3));
 	assert_int_equal(fixture->fake->registers, 1);
 	assert_null(status_of(fixture).last_error);
+}
+
+/* Told once and not again; the test only sees that it ends well afterwards. */
+static void a_kubelet_that_comes_much_later_is_met_too(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+
+	start(fixture);
+	WAIT_FOR(error_contains(fixture, "kubelet.sock"));
+	WAIT_FOR(fixture->kubelet->absent_timer != 0);
+	WAIT_FOR(fixture->kubelet->absent_timer == 0); /* it has been told */
+	fake_start(fixture->fake);
+	WAIT_FOR(fake_sees(fixture->fake, 3));
 }
 
 static int bound_socket(const char *path)
@@ -421,6 +435,7 @@ int main(void)
 		FIXTURE_TEST(a_restarted_kubelet_is_shown_the_list_again),
 		FIXTURE_TEST(a_new_socket_counts_although_the_old_stream_lives),
 		FIXTURE_TEST(a_kubelet_that_comes_later_is_met_at_once),
+		FIXTURE_TEST(a_kubelet_that_comes_much_later_is_met_too),
 		FIXTURE_TEST(a_kubelet_that_does_not_listen_yet_is_tried_again),
 		FIXTURE_TEST(a_refusal_is_told_and_tried_again),
 		FIXTURE_TEST(a_file_that_is_no_kubelet_is_not_dialled),
