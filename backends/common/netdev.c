@@ -42,9 +42,8 @@ static void read_bond(const struct sysfs *sysfs, const char *dir, char bond[SYSF
 {
 	char path[SYSFS_PATH];
 
-	bond[0] = '\0';
-	if (sysfs_join(path, dir, "bonding_slave") && sysfs_exists(sysfs, path) &&
-	    !sysfs_link_name(sysfs, dir, "master", bond))
+	if (!sysfs_link_name(sysfs, dir, "master", bond) ||
+	    !sysfs_join(path, dir, "bonding_slave") || !sysfs_exists(sysfs, path))
 		bond[0] = '\0';
 }
 

@@ -12,7 +12,7 @@
 #define CLASS_NETWORK 0x02
 #define MAX_VFS 65535
 
-static int add_function(struct pci_scan *pci, const char *id, const char *dir)
+static int add_function(struct pci_scan *pci, const char *id, const char *dir, const char *class)
 {
 	struct arena *arena = &pci->scan.arena;
 	struct function *function = arena_alloc(arena, sizeof(*function));
@@ -21,23 +21,25 @@ static int add_function(struct pci_scan *pci, const char *id, const char *dir)
 		return -ENOMEM;
 	function->id = arena_strdup(arena, id);
 	function->dir = arena_strdup(arena, dir);
-	if (!function->id || !function->dir)
+	function->class = *class ? arena_strdup(arena, class) : NULL;
+	if (!function->id || !function->dir || (*class && !function->class))
 		return -ENOMEM;
 	return list_add(arena, &pci->functions, function);
 }
 
-/* A function that goes away meanwhile is no news; one that stays and cannot be read is. */
-static bool is_network(struct sysfs *sysfs, const char *id)
+/* "020000"; "" where it cannot be read. A function that goes away meanwhile is no news;
+ * one that stays and cannot be read is. */
+static void read_class(struct sysfs *sysfs, const char *id, char class[TEXT_ID])
 {
 	char path[SYSFS_PATH];
 	char text[SYSFS_TEXT];
-	uint32_t class;
 	int result;
 
 	snprintf(path, sizeof(path), "bus/pci/devices/%s/class", id);
 	result = sysfs_read(sysfs, SYSFS_NOWAIT, path, text, sizeof(text));
-	if (result == 0 && text_unsigned(text, 16, &class))
-		return class >> 16 == CLASS_NETWORK;
+	if (result == 0 && text_hex_id(text, class))
+		return;
+	class[0] = '\0';
 	if (result == 0)
 		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
 			       "'%s': attribute 'class' is '%s', not hexadecimal: skipped", id,
@@ -46,7 +48,13 @@ static bool is_network(struct sysfs *sysfs, const char *id)
 		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
 			       "'%s': attribute 'class' cannot be read (%s): skipped", id,
 			       strerror(-result));
-	return false;
+}
+
+static bool is_network(const char *class)
+{
+	uint32_t value;
+
+	return text_unsigned(class, 16, &value) && value >> 16 == CLASS_NETWORK;
 }
 
 static int visit(void *data, const char *name)
@@ -54,16 +62,18 @@ static int visit(void *data, const char *name)
 	struct pci_scan *pci = data;
 	char path[SYSFS_PATH];
 	char dir[SYSFS_PATH];
+	char class[TEXT_ID];
 
 	if (!text_is_pci_address(name)) {
 		sysfs_say_once(pci->scan.sysfs, RDMADP_LOG_WARNING,
 			       "'%.64s' in bus/pci/devices is no PCI address: skipped", name);
 		return 0;
 	}
+	read_class(pci->scan.sysfs, name, class);
 	snprintf(path, sizeof(path), "bus/pci/devices/%s", name);
-	if (!is_network(pci->scan.sysfs, name) || sysfs_resolve(pci->scan.sysfs, path, dir) < 0)
+	if (!is_network(class) || sysfs_resolve(pci->scan.sysfs, path, dir) < 0)
 		return 0;
-	return add_function(pci, name, dir);
+	return add_function(pci, name, dir, class);
 }
 
 static int compare(const void *a, const void *b)
@@ -129,6 +139,7 @@ static int add_owner(struct pci_scan *pci, const struct class_entry *entry)
 {
 	char id[SYSFS_TEXT];
 	char path[SYSFS_PATH];
+	char class[TEXT_ID];
 	size_t end;
 
 	if (!function_in_path(entry->parent, id, &end) || function_named(pci, id))
@@ -137,7 +148,8 @@ static int add_owner(struct pci_scan *pci, const struct class_entry *entry)
 	if (!sysfs_exists(pci->scan.sysfs, path))
 		return 0;
 	snprintf(path, sizeof(path), "%.*s", (int)end, entry->parent);
-	if (add_function(pci, id, path) < 0)
+	read_class(pci->scan.sysfs, id, class);
+	if (add_function(pci, id, path, class) < 0)
 		return -ENOMEM;
 	sort(&pci->functions);
 	return 0;
@@ -184,6 +196,9 @@ static int read_vfs(struct pci_scan *pci, struct function *pf)
 	if (!sysfs_read_in(pci->scan.sysfs, pf->dir, "sriov_numvfs", text) ||
 	    !text_unsigned(text, 10, &n))
 		return 0;
+	pf->numvfs = arena_strdup(&pci->scan.arena, text);
+	if (!pf->numvfs)
+		return -ENOMEM;
 	pf->has_vfs = n > 0;
 	for (uint32_t i = 0; i < n && i < MAX_VFS; i++) {
 		struct function *vf;

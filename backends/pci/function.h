@@ -7,10 +7,12 @@
 struct function {
 	const char *id; /* "0000:3b:00.0" */
 	const char *dir; /* "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0" */
+	const char *class; /* "020000", or NULL */
 	const char *driver; /* NULL while unbound */
 	const char *physfn; /* of a virtual function: its physical one; else NULL */
 	const struct function *pf; /* the same, if it is in the scan */
 	const char *vf_index; /* its number there, or NULL */
+	const char *numvfs; /* how many it has now: 'sriov_numvfs', or NULL */
 	bool has_vfs;
 	struct adapter adapter;
 	uint32_t n_own_nets; /* of the adapter's: those of other bond members come after */

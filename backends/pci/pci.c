@@ -74,11 +74,11 @@ static int emit_function(struct pci_scan *pci, const struct function *function, 
 	report.device.flags |= function->physfn ? RDMADP_DEVICE_VF : 0;
 	report.device.flags |= function->has_vfs ? RDMADP_DEVICE_PF : 0;
 	report_ids(&report, function->dir);
-	report_id(&report, function->dir, "class", "class");
+	report_attribute(&report, "class", function->class);
 	report_attribute(&report, "physfn", function->physfn);
 	report_pf_names(&report, function->pf);
 	report_attribute(&report, "vf_index", function->vf_index);
-	report_text(&report, function->dir, "sriov_numvfs", "sriov_numvfs");
+	report_attribute(&report, "sriov_numvfs", function->numvfs);
 	report_adapter(&report, &function->adapter);
 	return report_emit(&report, emit, sink);
 }
