@@ -76,14 +76,20 @@ static void measure_load(const Session *session, guint callers, guint calls)
 	const struct watched *plugin = session_plugin(session, 0);
 	struct load load = {plugin->endpoint, plugin->device, callers, calls};
 	double per_second;
+	double cpu_us = process_cpu_us(session->process);
 	g_autoptr(GArray) latencies = load_run(&load, &per_second);
 	const char *plural = callers == 1 ? "" : "s";
 	g_autofree char *p50 = g_strdup_printf("Allocate, %u caller%s, p50", callers, plural);
 	g_autofree char *p99 = g_strdup_printf("Allocate, %u caller%s, p99", callers, plural);
 	g_autofree char *rate = g_strdup_printf("Allocate, %u caller%s, calls", callers, plural);
 
+	g_autofree char *cpu =
+		g_strdup_printf("Allocate, %u caller%s, server's CPU", callers, plural);
+
+	cpu_us = process_cpu_us(session->process) - cpu_us;
 	add(session, p50, "us", results_percentile(latencies, 0.5));
 	add(session, p99, "us", results_percentile(latencies, 0.99));
+	add(session, cpu, "us/call", cpu_us / calls);
 	add(session, rate, "1/s", per_second);
 }
 

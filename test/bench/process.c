@@ -92,7 +92,9 @@ double process_status(const Process *process, const char *key)
 	return read_status(path, key);
 }
 
-double process_sleeps(const Process *process)
+/* Adds up what 'read' finds in a file of every thread. */
+static double sum_threads(const Process *process, const char *file,
+			  double (*read)(const char *path, const char *key), const char *key)
 {
 	g_autofree char *folder = g_strdup_printf("/proc/%d/task", process->pid);
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
@@ -100,9 +102,28 @@ double process_sleeps(const Process *process)
 	const char *task;
 
 	while (dir && (task = g_dir_read_name(dir))) {
-		g_autofree char *path = g_build_filename(folder, task, "status", NULL);
+		g_autofree char *path = g_build_filename(folder, task, file, NULL);
 
-		sum += read_status(path, "voluntary_ctxt_switches");
+		sum += read(path, key);
 	}
 	return sum;
+}
+
+double process_sleeps(const Process *process)
+{
+	return sum_threads(process, "status", read_status, "voluntary_ctxt_switches");
+}
+
+/* The first number of a file. */
+static double read_first(const char *path, const char *key)
+{
+	g_autofree char *text = NULL;
+
+	(void)key;
+	return g_file_get_contents(path, &text, NULL, NULL) ? g_ascii_strtod(text, NULL) : 0;
+}
+
+double process_cpu_us(const Process *process)
+{
+	return sum_threads(process, "schedstat", read_first, NULL) / 1000;
 }

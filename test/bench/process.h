@@ -17,3 +17,5 @@ gboolean process_is_alive(Process *process);
 double process_status(const Process *process, const char *key);
 /* Times that any of its threads has gone to sleep so far: each is a wake-up. */
 double process_sleeps(const Process *process);
+/* CPU time of all its threads so far, in microseconds. */
+double process_cpu_us(const Process *process);
