@@ -274,11 +274,15 @@ static void on_arrived(struct rpc_tag *tag, gboolean ok)
 		rpc_fail(call, RPC_UNAVAILABLE, "the server is stopping");
 		return;
 	}
-	arm(server, call->method);
-	if (call->method == server->n_methods)
+	gsize method = call->method;
+
+	if (method == server->n_methods)
 		refuse_unknown(call);
 	else
 		handle(call);
+	/* After the answer, which is what the client waits for. */
+	if (!server->stopping)
+		arm(server, method);
 }
 
 /* Asks gRPC for one more call of a method. */
