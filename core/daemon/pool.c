@@ -170,6 +170,7 @@ static void pool_publish(Pool *pool)
 	pool->published = TRUE;
 	pool->dirty = FALSE;
 	pool_say_trouble(pool);
+	node_check_forget(pool->host->node_check);
 	plugin_publish(pool->plugin, snapshot);
 }
 

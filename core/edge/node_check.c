@@ -6,17 +6,20 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "edge/held_files.h"
 
 /* An attribute that holds a name or "MAJ:MIN" fits easily. */
 #define ATTRIBUTE_SIZE 128
 
 struct node_check {
 	int sysfs_fd; /* -1: there is no sysfs root */
+	HeldFiles *attributes; /* below it */
 	int dev_fd; /* -1: no device root is visible */
 	char *dev_root;
 };
@@ -26,15 +29,22 @@ NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root)
 	NodeCheck *check = g_new0(NodeCheck, 1);
 
 	check->sysfs_fd = open(sysfs_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	check->attributes = held_files_new(check->sysfs_fd);
 	check->dev_fd = open(dev_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	check->dev_root = g_strdup(dev_root);
 	return check;
+}
+
+void node_check_forget(NodeCheck *check)
+{
+	held_files_forget(check->attributes);
 }
 
 void node_check_free(NodeCheck *check)
 {
 	if (check == NULL)
 		return;
+	held_files_free(check->attributes);
 	if (check->sysfs_fd >= 0)
 		close(check->sysfs_fd);
 	if (check->dev_fd >= 0)
@@ -43,49 +53,50 @@ void node_check_free(NodeCheck *check)
 	g_free(check);
 }
 
-/* Reads <dir>/<name> without the final newline; FALSE with errno set. A FIFO or a
- * device in its place is not waited for. */
-static gboolean attribute_read(int root_fd, const char *dir, const char *name,
+/* Reads <dir>/<name>; FALSE with errno set. */
+static gboolean attribute_read(const NodeCheck *check, const char *dir, const char *name,
 			       char ret_text[ATTRIBUTE_SIZE])
 {
 	char path[PATH_MAX];
-	ssize_t length;
-	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path)) {
+	g_strlcpy(path, dir, sizeof(path));
+	g_strlcat(path, "/", sizeof(path));
+	if (g_strlcat(path, name, sizeof(path)) >= sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return FALSE;
 	}
-	fd = openat(root_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return FALSE;
-	length = read(fd, ret_text, ATTRIBUTE_SIZE - 1);
-	close(fd);
-	if (length <= 0) {
-		errno = length == 0 ? ENODATA : errno;
-		return FALSE;
-	}
-	if (ret_text[length - 1] == '\n')
-		length--;
-	ret_text[length] = '\0';
-	return TRUE;
+	return held_files_read(check->attributes, path, ret_text, ATTRIBUTE_SIZE);
 }
 
 static gboolean file_belongs(const NodeCheck *check, const char *dir, const char *rdma_device)
 {
 	char ibdev[ATTRIBUTE_SIZE];
 
-	return rdma_device == NULL || (attribute_read(check->sysfs_fd, dir, "ibdev", ibdev) &&
-				       strcmp(ibdev, rdma_device) == 0);
+	return rdma_device == NULL ||
+	       (attribute_read(check, dir, "ibdev", ibdev) && strcmp(ibdev, rdma_device) == 0);
 }
 
+/* "MAJ:MIN" */
 static gboolean number_read(const NodeCheck *check, const char *dir, guint *ret_major,
 			    guint *ret_minor)
 {
 	char text[ATTRIBUTE_SIZE];
+	char *colon;
+	char *end;
 
-	return attribute_read(check->sysfs_fd, dir, "dev", text) &&
-	       sscanf(text, "%u:%u", ret_major, ret_minor) == 2;
+	if (!attribute_read(check, dir, "dev", text))
+		return FALSE;
+	gulong dev_major = strtoul(text, &colon, 10);
+
+	if (colon == text || *colon != ':')
+		return FALSE;
+	gulong dev_minor = strtoul(colon + 1, &end, 10);
+
+	if (end == colon + 1 || *end != '\0')
+		return FALSE;
+	*ret_major = (guint)dev_major;
+	*ret_minor = (guint)dev_minor;
+	return TRUE;
 }
 
 /* "uverbs12" and "uverbs3" are of one kind: equal but for the digits at the end. */

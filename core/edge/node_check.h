@@ -12,12 +12,16 @@
 
 typedef struct node_check NodeCheck;
 
-/* Holds the two roots open, so that a check resolves short paths only. A root that
+/* Holds the two roots open, so that a check resolves short paths only, and the
+ * attributes that it has read. A root that
  * cannot be opened makes the checks that need it pass: without a visible /dev there
  * is nothing to compare. */
 NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root);
 void node_check_free(NodeCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NodeCheck, node_check_free)
+
+/* Closes the attributes. Saves descriptors after a change of devices; no check needs it. */
+void node_check_forget(NodeCheck *check);
 
 /* The host path to hand out for 'file': normally its own; another one if its RDMA
  * device has meanwhile got another node of the same kind. NULL and an error if
