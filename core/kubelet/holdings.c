@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/holdings.h"
 
+#include <string.h>
+
 struct holdings {
 	gatomicrefcount refs;
 	GPtrArray *list;
@@ -75,4 +77,32 @@ gboolean holdings_has_resource(const Holdings *holdings, const char *resource)
 	GHashTable *ids = g_hash_table_lookup(holdings->by_resource, resource);
 
 	return ids && g_hash_table_size(ids) > 0;
+}
+
+/* 'holders': id -> the first holding that has it. */
+static void note_ids(GHashTable *holders, const struct holding *holding, GArray *doubles)
+{
+	for (guint i = 0; i < holding->ids->len; i++) {
+		char *id = g_ptr_array_index(holding->ids, i);
+		struct double_holding found = {id, g_hash_table_lookup(holders, id), holding};
+
+		if (!found.first)
+			g_hash_table_insert(holders, id, (gpointer)holding);
+		else if (found.first != holding)
+			g_array_append_val(doubles, found);
+	}
+}
+
+GArray *holdings_doubles(const Holdings *holdings, const char *resource)
+{
+	g_autoptr(GHashTable) holders = g_hash_table_new(g_str_hash, g_str_equal);
+	GArray *doubles = g_array_new(FALSE, FALSE, sizeof(struct double_holding));
+
+	for (guint i = 0; i < holdings->list->len; i++) {
+		const struct holding *holding = g_ptr_array_index(holdings->list, i);
+
+		if (strcmp(holding->resource, resource) == 0)
+			note_ids(holders, holding, doubles);
+	}
+	return doubles;
 }

@@ -21,3 +21,11 @@ const GPtrArray *holdings_list(const Holdings *holdings);
 /* Ids mean something only together with their resource. */
 gboolean holdings_has_id(const Holdings *holdings, const char *resource, const char *id);
 gboolean holdings_has_resource(const Holdings *holdings, const char *resource);
+
+/* An id that two containers hold. */
+struct double_holding {
+	const char *id;
+	const struct holding *first, *second;
+};
+/* struct double_holding: of one resource, in the kubelet's order; borrowed from it. */
+GArray *holdings_doubles(const Holdings *holdings, const char *resource);
