@@ -43,8 +43,8 @@ see() {
 }
 
 # Below a DESTDIR, so that directories outside of the prefix (/etc) stay in it, too.
-prefix=$work/root/opt/rdmadp
-DESTDIR=$work/root cmake --install "$build" --prefix /opt/rdmadp >"$work/install.log" ||
+prefix=$work/stage/opt/rdmadp
+DESTDIR=$work/stage cmake --install "$build" --prefix /opt/rdmadp >"$work/install.log" ||
 	fail 'the installation'
 pc=$(find "$prefix" -name rdmadp-backend.pc)
 ask() {

@@ -170,26 +170,42 @@ static gboolean live_once(const struct options *options)
 	if (devices)
 		g_ptr_array_unref(devices);
 	subject_fini(&subject);
+	g_ptr_array_set_size(subject_log(), 0); /* what it logged is memory of ours */
 	return TRUE;
 }
 
-/* Growth from life to life; what is allocated once stays within the first ones. */
+enum { LIVES = 20, ROUNDS = 8 };
+
+/* The least growth that any round of lives has. The allocator keeps freed memory in
+ * caches that fill up now and then; what leaks does so in every round. */
+static gsize find_growth(const struct options *options)
+{
+	gsize least = G_MAXSIZE;
+
+	for (int round = 0; round < ROUNDS && least > 0; round++) {
+		gsize before = mallinfo2().uordblks;
+		gsize after;
+
+		for (int i = 0; i < LIVES; i++)
+			live_once(options);
+		after = mallinfo2().uordblks;
+		least = MIN(least, after > before ? after - before : 0);
+	}
+	return least;
+}
+
 static void check_memory(const struct options *options)
 {
-	enum { LIVES = 50 };
-	gsize before, after;
+	gsize growth;
 
-	for (int i = 0; i < LIVES; i++)
-		live_once(options);
-	before = mallinfo2().uordblks;
-	for (int i = 0; i < LIVES; i++)
-		live_once(options);
-	after = mallinfo2().uordblks;
-	if (before == 0)
+	if (mallinfo2().uordblks == 0) {
 		report_note("memory: a sanitizer or valgrind looks for leaks at the end");
-	else if (after >= before + LIVES * sizeof(void *))
+		return;
+	}
+	growth = find_growth(options);
+	if (growth >= LIVES)
 		report_fail("each life of an instance leaves about %zu bytes of memory behind",
-			    (after - before) / LIVES);
+			    growth / LIVES);
 	else
 		report_ok("no memory is left after fini");
 }

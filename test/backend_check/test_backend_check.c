@@ -15,10 +15,13 @@
 #define MOCK BINARY_DIR "/lib/rdmadp/backends/mock.so"
 #define WRONG BINARY_DIR "/test/wrong/wrong.so"
 
+/* Who sees a leak: a leak checker at the end of the process, or the program itself. */
 #if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
+#define LEAK "exit, where what was not freed is found"
+#elif defined(__SANITIZE_THREAD__)
+#define LEAK NULL
 #else
-#define SANITIZED 0
+#define LEAK "each life of an instance leaves"
 #endif
 
 struct result {
@@ -141,8 +144,7 @@ static const struct row {
 	{"event loud", "still readable after 100 times event_ack"},
 	{"leak descriptor", "is still open: 'anon_inode:[eventfd]'"},
 	{"leak thread", "after fini 1 thread still runs"},
-	{"leak memory",
-	 SANITIZED ? "exit, where what was not freed is found" : "each life of an instance leaves"},
+	{"leak memory", LEAK},
 	{"reserved", "a member called 'reserved' is not zero"},
 	{"stack", "scan: discover in '"},
 	{"crash init", "empty bus: init for '"},
@@ -156,7 +158,11 @@ static const struct row {
 static void test_each_wrong_is_named(void **state)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
-		struct result result = run(*state, rows[i].wrong, WRONG, NULL);
+		struct result result;
+
+		if (!rows[i].line)
+			continue;
+		result = run(*state, rows[i].wrong, WRONG, NULL);
 
 		print_message("wrong: %s\n", rows[i].wrong);
 		assert_line(&result, "FAIL  ", rows[i].line);
