@@ -112,16 +112,17 @@ static char *format_difference(const struct row *row)
 
 void results_print_table(const Results *results)
 {
-	g_print("%-52s %-8s %10s %10s  %s\n", "", "", subject_names[SUBJECT_FLOOR],
+	g_print("| %-50s | %-7s | %8s | %8s | %-18s |\n", "", "", subject_names[SUBJECT_FLOOR],
 		subject_names[SUBJECT_DAEMON], "difference");
+	g_print("|---|---|--:|--:|---|\n");
 	for (guint i = 0; i < results->rows->len; i++) {
 		const struct row *row = g_ptr_array_index(results->rows, i);
 		g_autofree char *floor = format_value(row->values[SUBJECT_FLOOR]);
 		g_autofree char *daemon = format_value(row->values[SUBJECT_DAEMON]);
 		g_autofree char *difference = format_difference(row);
 
-		g_print("%-52s %-8s %10s %10s  %s\n", row->name, row->unit, floor, daemon,
-			difference);
+		g_print("| %-50s | %-7s | %8s | %8s | %-18s |\n", row->name, row->unit, floor,
+			daemon, difference);
 	}
 }
 

@@ -13,7 +13,7 @@ Results *results_new(void);
 void results_free(Results *results);
 /* Rows keep the order in which they first come. */
 void results_add(Results *results, int subject, const char *name, const char *unit, double value);
-/* Medians over the rounds. */
+/* Medians over the rounds, as a table that README.md can take. */
 void results_print_table(const Results *results);
 void results_print_json(const Results *results);
 
