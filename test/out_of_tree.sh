@@ -9,6 +9,10 @@ umask 022
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 
+if [ ! -w "$build" ]; then
+	echo "skipped: an installation writes its manifest to '$build', which is somebody else's"
+	exit 77
+fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/rdmadp-vendor.XXXXXX")
 daemon=
 kubelet=
