@@ -28,6 +28,18 @@ static void health_set_reason(struct health *health, const char *reason)
 	health->reason = g_strdup(reason);
 }
 
+/* Unreadable until it is looked at, so that one which never answers ends unhealthy. */
+void health_restore(struct health *health, gboolean good, gboolean was_good, const char *reason,
+		    gint64 now_us)
+{
+	health_enter(health, good ? HEALTH_STATE_UNKNOWN : HEALTH_STATE_UNHEALTHY, now_us);
+	health->unreadable_since_us = now_us;
+	health->was_good = was_good;
+	health->bad = !good;
+	if (!good)
+		health_set_reason(health, reason);
+}
+
 static void health_see_good(struct health *health, gint64 now_us)
 {
 	health->was_good = TRUE;

@@ -57,6 +57,10 @@ struct health {
 
 void health_clear(struct health *health);
 
+/* What a former process has told: the first observation is a change like any other. */
+void health_restore(struct health *health, gboolean good, gboolean was_good, const char *reason,
+		    gint64 now_us);
+
 /* Feeds one observation; 'link' tells a bad one that is about the link alone, which
  * assume_initial may overlook. 'reason' may be NULL. TRUE if what the kubelet
  * should be told changed. */

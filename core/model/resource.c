@@ -114,6 +114,7 @@ void saved_hca_free(struct saved_hca *saved)
 	if (saved == NULL)
 		return;
 	device_unref(saved->device);
+	g_free(saved->reason);
 	g_free(saved);
 }
 
@@ -131,7 +132,10 @@ GPtrArray *resource_save(const Resource *resource)
 		struct saved_hca *saved = g_new0(struct saved_hca, 1);
 
 		saved->device = device_ref(hca->device);
+		saved->usable = hca->usable;
 		saved->ready = hca->ready;
+		saved->healthy = hca->healthy;
+		saved->reason = g_strdup(hca->reason);
 		g_ptr_array_add(all, saved);
 	}
 	return all;
@@ -146,7 +150,9 @@ void resource_restore(Resource *resource, GPtrArray *saved)
 
 		hca_set_device(hca, one->device, resource->config);
 		hca->ready |= one->ready;
-		hca->usable |= one->ready;
+		hca->usable |= one->usable;
+		hca->healthy = one->healthy;
+		hca->reason = g_strdup(one->reason);
 	}
 }
 

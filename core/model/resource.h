@@ -39,14 +39,17 @@ const struct hca *resource_find(const Resource *resource, const char *identity);
 /* What outlives the process: the HCAs in the order of their ordinals. */
 struct saved_hca {
 	Device *device; /* held */
-	gboolean ready;
+	gboolean usable, ready;
+	gboolean healthy; /* as resource_set_health said last */
+	gboolean was_good; /* whether it was ever seen good: for who feeds the resource */
+	char *reason; /* why it is not healthy, or NULL */
 };
 
 void saved_hca_free(struct saved_hca *saved);
 /* struct saved_hca * */
 GPtrArray *resource_save(const Resource *resource);
 /* Into a resource that has no HCA yet. They count as present, as if a scan had just
- * found them. */
+ * found them, and their health is what it was. */
 void resource_restore(Resource *resource, GPtrArray *saved);
 
 /* A new snapshot of the present state. */

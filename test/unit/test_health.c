@@ -10,7 +10,7 @@
 
 #include "model/health.h"
 
-#define S G_USEC_PER_SEC
+#define S ((gint64)G_USEC_PER_SEC)
 
 /* down and up 10 s, unknown limit 60 s, 3 missing scans. */
 static const struct health_rules usual = {10 * S, 10 * S, 60 * S, 3, FALSE};
@@ -18,7 +18,8 @@ static const struct health_rules at_once = {0, 0, 60 * S, 3, FALSE};
 static const struct health_rules trusting = {10 * S, 10 * S, 60 * S, 3, TRUE};
 
 /* A story is a list of "second:what", where what is g(ood), b(ad), l(ink bad),
- * u(nreadable), a(bsent), r(emoved) or t(ime passes); the expected text has, for
+ * u(nreadable), a(bsent), r(emoved) or t(ime passes), or at the start G or B: restored as
+ * good or bad; the expected text has, for
  * each step, + or - when the kubelet is told healthy or unhealthy, '.' otherwise. */
 static const struct story {
 	const char *name;
@@ -48,6 +49,13 @@ static const struct story {
 	{"found again in time", &usual, "1:g 5:a 10:a 15:g 20:a 25:a 50:t", "+......", 0},
 	{"removed counts at once", &usual, "1:g 5:r 15:t", "+.-", 0},
 	{"removed and back", &at_once, "1:g 5:r 7:g", "+-+", 0},
+	{"restored as good, one bad look is a change", &usual, "1:G 2:b 11:t 12:t", "...-", 0},
+	{"restored as good and found so", &usual, "1:G 2:g 99:t", "...", 0},
+	{"restored as good, never readable", &usual, "1:G 2:u 60:u 61:u", "...-", 0},
+	{"restored as bad and found so", &usual, "1:B 2:b 99:t", "...", 0},
+	{"restored as bad, good takes its time", &usual, "1:B 2:g 11:t 12:t", "...+", 0},
+	{"restored as bad, good at once without a delay", &at_once, "1:B 2:g", ".+", 0},
+	{"restored as once seen up, its link is not trusted", &trusting, "1:G 2:l 12:t", "..-", 0},
 	{"a link never up is trusted if asked for", &trusting, "1:l 20:l 40:l", "+..", 0},
 	{"trust ends once it was up", &trusting, "1:l 5:g 10:l 20:t", "+..-", 0},
 	{"trust is about the link only", &trusting, "1:b 5:l", "-.", 0},
@@ -64,6 +72,10 @@ static gboolean observe(struct health *health, const struct story *story, char w
 		     {'l', HEALTH_OBSERVED_BAD},    {'u', HEALTH_OBSERVED_UNREADABLE},
 		     {'a', HEALTH_OBSERVED_ABSENT}, {'r', HEALTH_OBSERVED_REMOVED}};
 
+	if (what == 'G' || what == 'B') {
+		health_restore(health, what == 'G', TRUE, "before", now);
+		return FALSE;
+	}
 	for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
 		if (kinds[i].what == what)
 			return health_observe(health, story->rules, kinds[i].observed, what == 'l',

@@ -2,12 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "edge/module.h"
-#include "support/big_tree.h"
 #include "support/dump.h"
 #include "support/fixture.h"
 #include "support/machine.h"
@@ -154,23 +153,6 @@ static void of_other_functions_only_the_class_is_read(void **state)
 	assert_true(g_hash_table_contains(of_disk, "class"));
 	assert_int_equal(g_hash_table_size(of_disk), 1);
 	assert_true(g_hash_table_contains(of_adapter, "vendor"));
-	machine_free(machine);
-}
-
-static void a_big_machine_is_scanned_whole(void **state)
-{
-	const struct big_tree tree = {.functions = 1000, .hcas = 8, .nics = 200};
-	struct machine *machine = machine_new(pci, "dir sys\n");
-	g_autoptr(GError) error = NULL;
-	guint n_rdma = 0;
-
-	(void)state;
-	assert_true(big_tree_build(&tree, machine->root, &error));
-	machine_scan(machine);
-	for (guint i = 0; i < machine->devices->len; i++)
-		n_rdma += device_abi(machine->devices->pdata[i])->n_rdma_devices;
-	assert_int_equal(machine->devices->len, 208);
-	assert_int_equal(n_rdma, 8);
 	machine_free(machine);
 }
 
@@ -385,29 +367,18 @@ static int count(void *sink, const struct rdmadp_device *device)
 	return 0;
 }
 
-/* One answer of the hardware: a line, taken by a reader, and its end. */
-static void answer_once(const char *fifo, const gint *done)
-{
-	int fd = open(fifo, O_RDWR | O_CLOEXEC);
-	int unread = 1;
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "1: DOWN\n", 8), 8);
-	while (unread > 0 && !g_atomic_int_get(done)) {
-		g_usleep(1000);
-		assert_int_equal(ioctl(fd, FIONREAD, &unread), 0);
-	}
-	close(fd);
-}
-
-/* Lets the hardware answer, again if it was another one who read it. Never twice to
- * one reader: two lines are not an attribute. */
+/* Lets the hardware answer: until somebody has read it. */
 static void answer(const char *fifo, const gint *done)
 {
 	while (!g_atomic_int_get(done)) {
-		answer_once(fifo, done);
-		for (int i = 0; i < 1000 && !g_atomic_int_get(done); i++)
-			g_usleep(1000);
+		int fd = open(fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+		/* A reader that has gone meanwhile was another one. */
+		if (fd >= 0 && write(fd, "1: DOWN\n", 8) < 0)
+			assert_int_equal(errno, EPIPE);
+		if (fd >= 0)
+			close(fd);
+		g_usleep(1000);
 	}
 }
 
@@ -488,6 +459,7 @@ static int load(void **state)
 	g_autoptr(GError) error = NULL;
 
 	(void)state;
+	signal(SIGPIPE, SIG_IGN);
 	pci = module_load(BINARY_DIR "/lib/rdmadp/backends", "pci", &error);
 	if (!pci)
 		print_error("%s\n", error->message);
@@ -502,7 +474,6 @@ int main(void)
 		cmocka_unit_test(a_machine_without_anything_has_no_devices),
 		cmocka_unit_test(a_refused_device_ends_the_scan),
 		cmocka_unit_test(of_other_functions_only_the_class_is_read),
-		cmocka_unit_test(a_big_machine_is_scanned_whole),
 		cmocka_unit_test(a_booting_machine_becomes_complete),
 		cmocka_unit_test(a_function_comes_and_goes),
 		cmocka_unit_test(health_of_whole_machines),

@@ -131,11 +131,13 @@ static void a_saved_state_keeps_ordinals_and_slots(G_GNUC_UNUSED void **state)
 
 	FOUND(before, "b rdma=mlx5_1 uverbs=1 cm");
 	FOUND(before, "a rdma=mlx5_0 uverbs=0 cm", "b rdma=mlx5_1 cm");
+	resource_set_health(before, "a", FALSE, "link: port 1 is DOWN");
 	saved = resource_save(before);
 	resource_restore(after, saved);
 	assert_int_equal(resource_find(after, "b")->ordinal, 0);
 	assert_int_equal(resource_find(after, "a")->ordinal, 1);
-	EXPECT_SLOTS(after, "HH");
+	assert_string_equal(hca_problem(resource_find(after, "a")), "link: port 1 is DOWN");
+	EXPECT_SLOTS(after, "HU");
 	EXPECT_FILES(after, "rdma_cm uverbs0");
 	FOUND(after, "a rdma=mlx5_0 uverbs=0 cm", "b rdma=mlx5_1 uverbs=1 cm");
 	assert_int_equal(resource_find(after, "b")->ordinal, 0);
