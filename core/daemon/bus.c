@@ -12,6 +12,7 @@
 
 struct bus {
 	const Settings *settings;
+	State *state;
 	char *program;
 	char *name;
 	char *area; /* of its log messages: "backend pci" */
@@ -144,44 +145,51 @@ static void bus_say_doubles(Bus *bus, GPtrArray *doubles)
 	bus->doubles = g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Takes in what a scan found; NULL: the first scan failed, so that nothing is known. */
-static void bus_take_devices(Bus *bus, GPtrArray *found)
+static GPtrArray *bus_present_devices(const Bus *bus)
 {
-	g_autoptr(GPtrArray) entries = NULL;
-	struct inventory_change change;
+	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
+	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
 
-	if (found != NULL) {
-		inventory_update(bus->inventory, bus->name, found, &change);
-		bus_say_doubles(bus, change.doubles);
-		inventory_change_clear(&change);
-	}
-	entries = inventory_list(bus->inventory, bus->name);
-	g_clear_pointer(&bus->devices, g_ptr_array_unref);
-	bus->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
 	for (guint i = 0; i < entries->len; i++) {
 		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
 
-		g_ptr_array_add(bus->devices, device_ref(entry->known));
+		g_ptr_array_add(devices, device_ref(entry->known));
 	}
+	return devices;
+}
+
+static void bus_take_devices(Bus *bus, GPtrArray *found)
+{
+	struct inventory_change change;
+
+	inventory_update(bus->inventory, bus->name, found, &change);
+	bus_say_doubles(bus, change.doubles);
+	inventory_change_clear(&change);
+	if (bus->devices == NULL)
+		log_info(bus->area, "%u RDMA-capable devices found", found->len);
+	else
+		g_ptr_array_unref(bus->devices);
+	bus->devices = bus_present_devices(bus);
 }
 
 static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *error,
 			   gboolean event_driven, gpointer data)
 {
 	Bus *bus = data;
-	gboolean first = bus->devices == NULL;
 
 	bus_say_scan_trouble(bus, error);
-	if (devices == NULL && !first)
+	if (devices == NULL && bus->devices != NULL)
 		return;
-	bus_take_devices(bus, devices);
-	if (first)
-		log_info(bus->area, "%u RDMA-capable devices found", bus->devices->len);
+	if (devices != NULL)
+		bus_take_devices(bus, devices);
+	else /* what a former process knew is better than nothing */
+		bus->devices = inventory_save(bus->inventory, bus->name);
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_scanned(g_ptr_array_index(bus->pools, i), backend_vtable(backend),
 			     bus->devices, event_driven);
 	bus_begin_first_look(bus);
 	bus_look_at_all(bus);
+	state_touch(bus->state);
 }
 
 static void bus_on_health(Backend *backend G_GNUC_UNUSED, Device *device,
@@ -242,16 +250,20 @@ static void bus_start(Bus *bus)
 		bus_refuse(bus, error);
 }
 
-Bus *bus_new(const Settings *settings, const char *program, const char *name)
+Bus *bus_new(const Settings *settings, State *state, const char *program, const char *name)
 {
 	Bus *bus = g_new0(Bus, 1);
+	GPtrArray *before = state_bus(state, name);
 
 	bus->settings = settings;
+	bus->state = state;
 	bus->program = g_strdup(program);
 	bus->name = g_strdup(name);
 	bus->area = g_strconcat("backend ", name, NULL);
 	bus->pools = g_ptr_array_new();
 	bus->inventory = inventory_new();
+	if (before != NULL)
+		inventory_restore(bus->inventory, name, before);
 	bus_start(bus);
 	return bus;
 }
@@ -288,6 +300,11 @@ void bus_free(Bus *bus, guint wait_ms)
 	g_free(bus->name);
 	g_free(bus->program);
 	g_free(bus);
+}
+
+void bus_save(const Bus *bus, SavedState *state)
+{
+	saved_state_add_bus(state, bus->name, inventory_save(bus->inventory, bus->name));
 }
 
 const char *bus_name(const Bus *bus)

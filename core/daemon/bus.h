@@ -14,11 +14,13 @@
 typedef struct bus Bus;
 
 /* 'program' is this executable, for the rehearsal. Starts at once. */
-Bus *bus_new(const Settings *settings, const char *program, const char *name);
+Bus *bus_new(const Settings *settings, State *state, const char *program, const char *name);
 /* Asks its threads to end, without waiting: for all buses, before each is freed. */
 void bus_stop(Bus *bus);
 /* Waits at most 'wait_ms' for calls into the backend. */
 void bus_free(Bus *bus, guint wait_ms);
+
+void bus_save(const Bus *bus, SavedState *state);
 
 const char *bus_name(const Bus *bus);
 /* Why the backend is not there, or NULL. */

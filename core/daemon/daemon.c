@@ -14,6 +14,8 @@
 
 /* How long the end waits for calls into backends that do not come back. */
 #define BACKEND_WAIT_MS 500
+/* And for the disk. */
+#define STATE_WAIT_MS 500
 
 struct daemon {
 	Settings *settings;
@@ -22,6 +24,7 @@ struct daemon {
 	Rpc *rpc;
 	Kubelet *kubelet;
 	NodeCheck *node_check;
+	State *state;
 	struct pool_host host;
 	GPtrArray *buses; /* Bus * */
 	GPtrArray *pools; /* Pool * */
@@ -95,7 +98,7 @@ static Bus *daemon_bus(struct daemon *daemon, const char *program, const char *n
 		if (g_str_equal(bus_name(bus), name))
 			return bus;
 	}
-	bus = bus_new(daemon->settings, program, name);
+	bus = bus_new(daemon->settings, daemon->state, program, name);
 	bus_set_periods(bus, daemon->file->rescan_s, poll_s);
 	g_ptr_array_add(daemon->buses, bus);
 	return bus;
@@ -114,8 +117,12 @@ static void daemon_build(struct daemon *daemon)
 		ResourceConfig *config = g_ptr_array_index(daemon->file->resources, i);
 		Bus *bus = daemon_bus(daemon, program, config->bus);
 		Pool *pool = pool_new(&daemon->host, config, daemon_rescan, bus);
+		struct saved_resource *saved = state_take_resource(daemon->state, config);
 
 		g_ptr_array_add(daemon->pools, pool);
+		if (saved != NULL)
+			pool_restore(pool, saved);
+		saved_resource_free(saved);
 		bus_add_pool(bus, pool);
 	}
 }
@@ -133,6 +140,7 @@ static void daemon_stop(struct daemon *daemon)
 	if (daemon->stopping)
 		return;
 	daemon->stopping = TRUE;
+	state_stop(daemon->state);
 	for (guint i = 0; i < daemon->buses->len; i++)
 		for (guint j = 0; j < daemon->pools->len; j++)
 			bus_remove_pool(g_ptr_array_index(daemon->buses, i),
@@ -175,6 +183,16 @@ static void daemon_take_signals(struct daemon *daemon)
 	daemon->signal_source = g_unix_fd_add(daemon->signal_fd, G_IO_IN, daemon_on_signal, daemon);
 }
 
+static void daemon_collect_state(SavedState *state, gpointer data)
+{
+	struct daemon *daemon = data;
+
+	for (guint i = 0; i < daemon->buses->len; i++)
+		bus_save(g_ptr_array_index(daemon->buses, i), state);
+	for (guint i = 0; i < daemon->pools->len; i++)
+		pool_save(g_ptr_array_index(daemon->pools, i), state);
+}
+
 static void daemon_open(struct daemon *daemon)
 {
 	const Settings *settings = daemon->settings;
@@ -189,10 +207,13 @@ static void daemon_open(struct daemon *daemon)
 	daemon->rpc = rpc_new();
 	daemon->kubelet = kubelet_new(daemon->rpc, &kubelet);
 	daemon->node_check = node_check_new(settings->sysfs_root, settings->dev_root);
+	daemon->state =
+		state_new(settings->state_dir, STATE_BOOT_ID_FILE, daemon_collect_state, daemon);
 	daemon->host = (struct pool_host){
 		.settings = settings,
 		.kubelet = daemon->kubelet,
 		.node_check = daemon->node_check,
+		.state = daemon->state,
 	};
 	daemon->buses = g_ptr_array_new();
 	daemon->pools = g_ptr_array_new_with_free_func((GDestroyNotify)pool_free);
@@ -206,6 +227,7 @@ static void daemon_close(struct daemon *daemon)
 		bus_free(g_ptr_array_index(daemon->buses, i), BACKEND_WAIT_MS);
 	g_ptr_array_unref(daemon->buses);
 	g_ptr_array_unref(daemon->pools);
+	state_free(daemon->state, STATE_WAIT_MS);
 	node_check_free(daemon->node_check);
 	rpc_free(daemon->rpc);
 	g_source_remove(daemon->signal_source);

@@ -172,12 +172,7 @@ static void pool_publish(Pool *pool)
 	pool_say_trouble(pool);
 	node_check_forget(pool->host->node_check);
 	plugin_publish(pool->plugin, snapshot);
-}
-
-void pool_refuse(Pool *pool)
-{
-	pool->refused = TRUE;
-	pool_publish(pool);
+	state_touch(pool->host->state);
 }
 
 static struct health *pool_tracker(Pool *pool, const char *identity)
@@ -349,6 +344,21 @@ static gboolean pool_note_absent(Pool *pool, enum health_observed observed)
 	return changed;
 }
 
+/* HCAs that a former process has offered keep their ids. */
+void pool_refuse(Pool *pool)
+{
+	GPtrArray *hcas = resource_hcas(pool->resource);
+
+	pool->refused = TRUE;
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		pool_note(pool, device_identity(hca->device), HEALTH_OBSERVED_BAD, FALSE,
+			  "its backend cannot be used");
+	}
+	pool_settle(pool, TRUE);
+}
+
 void pool_poll_begin(Pool *pool)
 {
 	pool_settle(pool, pool_note_absent(pool, HEALTH_OBSERVED_ABSENT));
@@ -407,4 +417,36 @@ void pool_first_look_over(Pool *pool)
 				pool_note(pool, identity, HEALTH_OBSERVED_UNREADABLE, FALSE, NULL);
 	}
 	pool_settle(pool, changed);
+}
+
+/* --- across a restart --- */
+
+/* What was told stays so until it is looked at; then the usual delays apply, so that a
+ * restart of the daemon by itself changes nothing that the kubelet sees. */
+void pool_restore(Pool *pool, const struct saved_resource *saved)
+{
+	gint64 now = g_get_monotonic_time();
+
+	resource_restore(pool->resource, saved->hcas);
+	for (guint i = 0; i < saved->hcas->len; i++) {
+		const struct saved_hca *hca = g_ptr_array_index(saved->hcas, i);
+
+		health_restore(pool_tracker(pool, device_identity(hca->device)), hca->healthy,
+			       hca->was_good, hca->reason, now);
+	}
+	pool_settle(pool, TRUE);
+}
+
+void pool_save(const Pool *pool, SavedState *state)
+{
+	GPtrArray *hcas = resource_save(pool->resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		struct saved_hca *hca = g_ptr_array_index(hcas, i);
+		const struct health *tracker =
+			g_hash_table_lookup(pool->trackers, device_identity(hca->device));
+
+		hca->was_good = tracker != NULL && tracker->was_good;
+	}
+	saved_state_add_resource(state, pool->config, hcas);
 }

@@ -7,6 +7,7 @@
 
 #include <glib.h>
 
+#include "daemon/state.h"
 #include "edge/node_check.h"
 #include "edge/settings.h"
 #include "kubelet/kubelet.h"
@@ -21,6 +22,7 @@ struct pool_host {
 	const Settings *settings;
 	Kubelet *kubelet;
 	NodeCheck *node_check;
+	State *state;
 };
 
 /* 'rescan' asks the pool's bus for a scan: an Allocate found a node that is not what
@@ -32,6 +34,10 @@ void pool_free(Pool *pool);
 const ResourceConfig *pool_config(const Pool *pool);
 const Resource *pool_resource(const Pool *pool);
 Plugin *pool_plugin(const Pool *pool);
+
+/* With the ids and the health of a former process it need not wait for a scan. */
+void pool_restore(Pool *pool, const struct saved_resource *saved);
+void pool_save(const Pool *pool, SavedState *state);
 
 /* The backend cannot serve: the resource stays at 0. Said by the bus, once. */
 void pool_refuse(Pool *pool);
