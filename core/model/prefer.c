@@ -120,6 +120,104 @@ static int group_compare(gconstpointer a, gconstpointer b)
 	return (first->first > second->first) - (first->first < second->first);
 }
 
+static GArray *groups_sorted(const struct levels *levels, guint level,
+			     struct prefer_candidate *first, gsize n)
+{
+	GArray *groups = groups_split(levels->compare[level], first, n);
+
+	g_array_sort(groups, group_compare);
+	return groups;
+}
+
+/* --- what a choice costs: how many groups it opens at each level --- */
+
+struct cost {
+	guint opened[3];
+};
+
+static void cost_add(struct cost *cost, const struct cost *more)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(cost->opened); i++)
+		cost->opened[i] += more->opened[i];
+}
+
+static int cost_compare(const struct cost *a, const struct cost *b)
+{
+	int order = 0;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(a->opened) && order == 0; i++)
+		order = (a->opened[i] > b->opened[i]) - (a->opened[i] < b->opened[i]);
+	return order;
+}
+
+static struct cost cost_in(const struct levels *levels, guint level, const struct group *group,
+			   gsize size);
+
+/* Taking so many from a group of this level. */
+static struct cost cost_of(const struct levels *levels, guint level, const struct group *group,
+			   gsize size)
+{
+	struct cost cost = cost_in(levels, level + 1, group, size);
+
+	cost.opened[level] += !group->used;
+	return cost;
+}
+
+/* Among the groups from 'at' on that suffice, and are alike in being used: the one in
+ * which least is opened, then the smallest. They are sorted by size. */
+static guint group_best(const struct levels *levels, guint level, const GArray *groups, guint at,
+			gsize size)
+{
+	const struct group *group = &g_array_index(groups, struct group, at);
+	struct cost least = cost_of(levels, level, group, size);
+	guint best = at;
+
+	for (guint i = at + 1; i < groups->len; i++) {
+		const struct group *other = &g_array_index(groups, struct group, i);
+		struct cost cost;
+		int order;
+
+		if (other->used != group->used || other->free < size)
+			break;
+		cost = cost_of(levels, level, other, size);
+		order = cost_compare(&cost, &least);
+		if (order > 0 ||
+		    (order == 0 && other->free >= g_array_index(groups, struct group, best).free))
+			continue;
+		least = cost;
+		best = i;
+	}
+	return best;
+}
+
+/* The cost of what pack does below the group. */
+static struct cost cost_in(const struct levels *levels, guint level, const struct group *group,
+			   gsize size)
+{
+	g_autoptr(GArray) groups = NULL;
+	struct cost cost = {0};
+
+	if (level >= levels->n - levels->spread_last)
+		return cost;
+	groups = groups_sorted(levels, level, group->first, group->n);
+	for (guint i = 0; i < groups->len && size > 0; i++) {
+		const struct group *part = &g_array_index(groups, struct group, i);
+		struct cost more;
+
+		if (part->free >= size)
+			part = &g_array_index(groups, struct group,
+					      group_best(levels, level, groups, i, size));
+		if (part->free == 0)
+			continue;
+		more = cost_of(levels, level, part, MIN(part->free, size));
+		cost_add(&cost, &more);
+		size -= MIN(part->free, size);
+	}
+	return cost;
+}
+
+/* --- the choice --- */
+
 static void choose_in(struct choice *choice, guint level, struct prefer_candidate *first, gsize n,
 		      gsize size);
 
@@ -129,38 +227,16 @@ static void take_from(struct choice *choice, guint level, const struct group *gr
 		choose_in(choice, level + 1, group->first, group->n, size);
 }
 
-/* Among the groups from 'at' on that are alike in being used, the smallest that still
- * suffices: they are sorted by size, so it is the last one that does. */
-static guint group_best_fit(const GArray *groups, guint at, gsize size)
-{
-	const struct group *group = &g_array_index(groups, struct group, at);
-	guint best = at;
-
-	for (guint i = at + 1; i < groups->len; i++) {
-		const struct group *other = &g_array_index(groups, struct group, i);
-
-		if (other->used != group->used || other->free < size)
-			break;
-		if (other->free < g_array_index(groups, struct group, best).free)
-			best = i;
-	}
-	return best;
-}
-
 static void pack(struct choice *choice, guint level, GArray *groups, gsize size)
 {
-	g_array_sort(groups, group_compare);
 	for (guint i = 0; i < groups->len && size > 0; i++) {
 		const struct group *group = &g_array_index(groups, struct group, i);
 
-		if (group->free >= size) {
-			guint best = group_best_fit(groups, i, size);
-
-			take_from(choice, level, &g_array_index(groups, struct group, best), size);
-			return;
-		}
-		take_from(choice, level, group, group->free);
-		size -= group->free;
+		if (group->free >= size)
+			group = &g_array_index(groups, struct group,
+					       group_best(choice->levels, level, groups, i, size));
+		take_from(choice, level, group, MIN(group->free, size));
+		size -= MIN(group->free, size);
 	}
 }
 
@@ -177,13 +253,31 @@ static gsize above(const GArray *groups, gsize rest)
 	return sum;
 }
 
-/* Takes from each group so much that what is left is even: finds the highest rest that
- * yields enough, and gives the surplus of that step back in bus order. */
-static void spread(struct choice *choice, guint level, GArray *groups, gsize size)
+/* What spread takes from one group. */
+struct share {
+	const struct group *group;
+	gsize take;
+};
+
+/* Those first that would get most of this container, then the last ones in bus order. */
+static int share_compare(gconstpointer a, gconstpointer b)
+{
+	const struct share *first = a;
+	const struct share *second = b;
+	gsize first_has = first->take + first->group->n - first->group->free;
+	gsize second_has = second->take + second->group->n - second->group->free;
+
+	if (first_has != second_has)
+		return first_has < second_has ? 1 : -1;
+	return (first->group->first < second->group->first) -
+	       (first->group->first > second->group->first);
+}
+
+/* The highest rest that yields enough. */
+static gsize find_rest(const GArray *groups, gsize size)
 {
 	gsize low = 0;
 	gsize high = 0;
-	gsize surplus;
 
 	for (guint i = 0; i < groups->len; i++)
 		high = MAX(high, g_array_index(groups, struct group, i).free);
@@ -195,16 +289,29 @@ static void spread(struct choice *choice, guint level, GArray *groups, gsize siz
 		else
 			high = middle - 1;
 	}
-	surplus = above(groups, low) > size ? above(groups, low) - size : 0;
-	for (guint i = groups->len; i-- > 0;) {
-		const struct group *group = &g_array_index(groups, struct group, i);
-		gsize take = group->free > low ? group->free - low : 0;
+	return low;
+}
 
-		if (take > 0 && surplus > 0) {
-			take--;
-			surplus--;
-		}
-		take_from(choice, level, group, take);
+/* Takes from each group so much that what is left is even, and gives the surplus of the
+ * last step back where the container has most. */
+static void spread(struct choice *choice, guint level, GArray *groups, gsize size)
+{
+	g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));
+	gsize rest = find_rest(groups, size);
+	gsize surplus = above(groups, rest) > size ? above(groups, rest) - size : 0;
+
+	for (guint i = 0; i < groups->len; i++) {
+		const struct group *group = &g_array_index(groups, struct group, i);
+		struct share share = {group, group->free > rest ? group->free - rest : 0};
+
+		if (share.take > 0)
+			g_array_append_val(shares, share);
+	}
+	g_array_sort(shares, share_compare);
+	for (guint i = 0; i < shares->len; i++) {
+		const struct share *share = &g_array_index(shares, struct share, i);
+
+		take_from(choice, level, share->group, share->take - (i < surplus));
 	}
 }
 
@@ -212,7 +319,7 @@ static void choose_in(struct choice *choice, guint level, struct prefer_candidat
 		      gsize size)
 {
 	const struct levels *levels = choice->levels;
-	GArray *groups;
+	g_autoptr(GArray) groups = NULL;
 
 	if (level == levels->n) {
 		for (gsize i = 0; i < n && size > 0; i++) {
@@ -223,12 +330,11 @@ static void choose_in(struct choice *choice, guint level, struct prefer_candidat
 		}
 		return;
 	}
-	groups = groups_split(levels->compare[level], first, n);
+	groups = groups_sorted(levels, level, first, n);
 	if (levels->spread_last && level == levels->n - 1)
 		spread(choice, level, groups, size);
 	else
 		pack(choice, level, groups, size);
-	g_array_unref(groups);
 }
 
 static int id_compare(gconstpointer a, gconstpointer b)
