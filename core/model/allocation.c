@@ -30,6 +30,20 @@ static void pair_free(gpointer data)
 	g_free(pair);
 }
 
+static void grant_free(gpointer data)
+{
+	struct allocation_grant *grant = data;
+
+	g_free(grant->id);
+	g_free(grant->parent);
+	g_free(grant->rdma_devices);
+	g_free(grant->rdma_cm);
+	g_free(grant->uverbs);
+	g_free(grant->umad);
+	g_free(grant->issm);
+	g_free(grant);
+}
+
 Allocation *allocation_new(void)
 {
 	Allocation *allocation = g_new0(Allocation, 1);
@@ -39,6 +53,7 @@ Allocation *allocation_new(void)
 	allocation->envs = g_ptr_array_new_with_free_func(pair_free);
 	allocation->annotations = g_ptr_array_new_with_free_func(pair_free);
 	allocation->cdi_names = g_ptr_array_new_with_free_func(g_free);
+	allocation->grants = g_ptr_array_new_with_free_func(grant_free);
 	return allocation;
 }
 
@@ -51,6 +66,7 @@ void allocation_free(Allocation *allocation)
 	g_ptr_array_unref(allocation->envs);
 	g_ptr_array_unref(allocation->annotations);
 	g_ptr_array_unref(allocation->cdi_names);
+	g_ptr_array_unref(allocation->grants);
 	g_free(allocation);
 }
 
@@ -84,11 +100,27 @@ void allocation_add_env(Allocation *allocation, const char *key, const char *val
 	g_ptr_array_add(allocation->envs, pair);
 }
 
+struct allocation_grant *allocation_add_grant(Allocation *allocation, const char *id)
+{
+	struct allocation_grant *grant = g_new0(struct allocation_grant, 1);
+
+	grant->id = g_strdup(id);
+	g_ptr_array_add(allocation->grants, grant);
+	return grant;
+}
+
 static int device_order(gconstpointer a, gconstpointer b)
 {
 	const struct allocation_device *const *left = a, *const *right = b;
 
 	return strcmp((*left)->host_path, (*right)->host_path);
+}
+
+static int grant_order(gconstpointer a, gconstpointer b)
+{
+	const struct allocation_grant *const *left = a, *const *right = b;
+
+	return strcmp((*left)->id, (*right)->id);
 }
 
 static int pair_order(gconstpointer a, gconstpointer b)
@@ -106,6 +138,7 @@ void allocation_finish(Allocation *allocation)
 	for (guint i = devices->len; i > 1; i--)
 		if (device_order(&devices->pdata[i - 1], &devices->pdata[i - 2]) == 0)
 			g_ptr_array_remove_index(devices, i - 1);
+	g_ptr_array_sort(allocation->grants, grant_order);
 	g_ptr_array_sort(allocation->envs, pair_order);
 	g_ptr_array_sort(allocation->annotations, pair_order);
 }

@@ -21,6 +21,14 @@ struct allocation_pair {
 	char *value;
 };
 
+/* In exclusive mode: one device that a container gets, for those who tell about it. */
+struct allocation_grant {
+	char *id;
+	char *parent; /* id of the PF of a VF, the function of a sub-function; or NULL */
+	char *rdma_devices; /* names, separated by commas */
+	char *rdma_cm, *uverbs, *umad, *issm; /* its first path of each kind; or NULL */
+};
+
 typedef struct allocation Allocation;
 
 struct allocation {
@@ -29,6 +37,7 @@ struct allocation {
 	GPtrArray *envs; /* struct allocation_pair *, sorted by key */
 	GPtrArray *annotations; /* struct allocation_pair *, sorted by key */
 	GPtrArray *cdi_names; /* char * */
+	GPtrArray *grants; /* struct allocation_grant *, sorted by id; empty in shared mode */
 };
 
 Allocation *allocation_new(void);
@@ -40,5 +49,7 @@ void allocation_add_device(Allocation *allocation, const char *host_path);
 void allocation_add_mount(Allocation *allocation, const char *host_path, const char *container_path,
 			  gboolean read_only);
 void allocation_add_env(Allocation *allocation, const char *key, const char *value);
+/* An empty one, to be filled; belongs to the allocation. */
+struct allocation_grant *allocation_add_grant(Allocation *allocation, const char *id);
 /* Sorts and removes repeated device paths. */
 void allocation_finish(Allocation *allocation);

@@ -193,7 +193,21 @@ static gboolean is_wanted(const struct rdmadp_device *abi, const struct rdmadp_n
 	}
 }
 
-static struct char_file *file_new(const struct rdmadp_node *node)
+static gboolean is_required(const struct rdmadp_node *node, const ResourceConfig *config)
+{
+	switch (node->kind) {
+	case RDMADP_NODE_RDMA_CM:
+		return config->rdma_cm == CHAR_REQUIRED;
+	case RDMADP_NODE_UMAD:
+		return config->umad == CHAR_REQUIRED;
+	case RDMADP_NODE_ISSM:
+		return config->issm == CHAR_REQUIRED;
+	default:
+		return TRUE;
+	}
+}
+
+static struct char_file *file_new(const struct rdmadp_node *node, const ResourceConfig *config)
 {
 	struct char_file *file = g_new0(struct char_file, 1);
 
@@ -204,14 +218,15 @@ static struct char_file *file_new(const struct rdmadp_node *node)
 	file->sysfs_dir = g_strdup(node->sysfs_dir);
 	file->dev_major = node->dev_major;
 	file->dev_minor = node->dev_minor;
+	file->required = is_required(node, config);
 	return file;
 }
 
-void hca_add_files(const struct hca *hca, const ResourceConfig *config, Snapshot *snapshot)
+void hca_add_files(const struct hca *hca, const ResourceConfig *config, GPtrArray *files)
 {
 	const struct rdmadp_device *abi = device_abi(hca->device);
 
 	for (guint32 i = 0; i < abi->n_nodes; i++)
 		if (is_wanted(abi, abi->nodes[i], config))
-			snapshot_add_file(snapshot, file_new(abi->nodes[i]));
+			char_files_add(files, file_new(abi->nodes[i], config));
 }

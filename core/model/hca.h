@@ -34,5 +34,5 @@ gboolean hca_is_complete(const struct hca *hca);
 /* Why it is not good, or why its files are not handed out; NULL if nothing is wrong. */
 const char *hca_problem(const struct hca *hca);
 
-/* Adds the files that a container gets with it. */
-void hca_add_files(const struct hca *hca, const ResourceConfig *config, Snapshot *snapshot);
+/* Adds the files that a container gets with it to a list of char_files_new. */
+void hca_add_files(const struct hca *hca, const ResourceConfig *config, GPtrArray *files);

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "model/exclusive.h"
 #include "model/shared.h"
 
 struct resource {
 	ResourceConfig *config;
+	gboolean exclusive;
 	GPtrArray *hcas; /* struct hca *; the index is the ordinal */
 	SlotIds **ids; /* of the last snapshot; not part of the state */
 };
@@ -23,6 +25,7 @@ Resource *resource_new(ResourceConfig *config)
 	Resource *resource = g_new0(Resource, 1);
 
 	resource->config = config;
+	resource->exclusive = config->mode == RESOURCE_EXCLUSIVE;
 	resource->hcas = g_ptr_array_new_with_free_func(free_hca);
 	resource->ids = g_new0(SlotIds *, 1);
 	return resource;
@@ -42,6 +45,16 @@ void resource_free(Resource *resource)
 const ResourceConfig *resource_config(const Resource *resource)
 {
 	return resource->config;
+}
+
+void resource_set_exclusive(Resource *resource, gboolean exclusive)
+{
+	resource->exclusive = exclusive;
+}
+
+gboolean resource_is_exclusive(const Resource *resource)
+{
+	return resource->exclusive;
 }
 
 GPtrArray *resource_hcas(const Resource *resource)
@@ -159,7 +172,7 @@ void resource_restore(Resource *resource, GPtrArray *saved)
 static void add_files(Snapshot *snapshot, const ResourceConfig *config, const struct hca *hca)
 {
 	if (hca_is_complete(hca))
-		hca_add_files(hca, config, snapshot);
+		hca_add_files(hca, config, snapshot->files);
 	else if (hca->usable)
 		g_ptr_array_add(snapshot->notes,
 				g_strdup_printf("'%s' is left out: %s", device_id(hca->device),
@@ -170,6 +183,10 @@ Snapshot *resource_snapshot(const Resource *resource)
 {
 	Snapshot *snapshot = snapshot_new(resource->config->full_name);
 
+	if (resource->exclusive) {
+		exclusive_add_units(snapshot, resource->config, resource->hcas);
+		return snapshot;
+	}
 	for (guint i = 0; i < resource->hcas->len; i++)
 		add_files(snapshot, resource->config, g_ptr_array_index(resource->hcas, i));
 	shared_add_slots(snapshot, resource->config, resource->hcas, resource->ids);
@@ -192,5 +209,7 @@ Allocation *resource_compose(const ResourceConfig *config, const Snapshot *snaps
 			    ids[i]);
 		return NULL;
 	}
-	return shared_compose(config, snapshot, checker, error);
+	return snapshot->units != NULL
+		       ? exclusive_compose(config, snapshot, ids, n_ids, checker, error)
+		       : shared_compose(config, snapshot, checker, error);
 }

@@ -25,6 +25,11 @@ void resource_free(Resource *resource);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Resource, resource_free)
 const ResourceConfig *resource_config(const Resource *resource);
 
+/* Whether the kubelet's devices are HCAs (exclusive.h) or slots (shared.h): from the
+ * start as 'mode' says, "auto" as shared; the snapshots to come are as was set last. */
+void resource_set_exclusive(Resource *resource, gboolean exclusive);
+gboolean resource_is_exclusive(const Resource *resource);
+
 /* The HCAs (Device *) that a scan found and the selectors took, in any order. Others
  * that were here before stay as not present. */
 void resource_set_devices(Resource *resource, GPtrArray *devices);
@@ -63,8 +68,8 @@ struct file_checker {
 	gpointer data;
 };
 
-/* The answer to an Allocate from the snapshot that the kubelet saw: files, mounts and
- * variables, sorted, each once. 'checker' NULL: the paths as they are. NULL and an
+/* The answer to an Allocate from the snapshot that the kubelet saw, in the mode that
+ * this has: files, mounts and variables, sorted, each once. 'checker' NULL: the paths as they are. NULL and an
  * error for the pod's author when there is nothing to hand out. */
 Allocation *resource_compose(const ResourceConfig *config, const Snapshot *snapshot,
 			     const char *const *ids, gsize n_ids,

@@ -96,6 +96,7 @@ static Snapshot *copy_snapshot(const Snapshot *from)
 	}
 	for (guint i = 0; i < from->files->len; i++)
 		snapshot_add_file(copy, copy_file(g_ptr_array_index(from->files, i)));
+	snapshot_share_units(copy, from);
 	for (guint i = 0; i < from->notes->len; i++)
 		g_ptr_array_add(copy->notes, g_strdup(g_ptr_array_index(from->notes, i)));
 	return copy;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/compose.h"
+
 /* --- slots --- */
 
 static gboolean any_ready(GPtrArray *hcas)
@@ -134,11 +136,6 @@ static gboolean is_rdma_cm(const struct char_file *file)
 	return strcmp(file->dev_name, "infiniband/rdma_cm") == 0;
 }
 
-static gboolean is_uverbs(const struct char_file *file)
-{
-	return g_str_has_prefix(file->dev_name, "infiniband/uverbs");
-}
-
 static void add_reason(struct composer *composer, const char *reason)
 {
 	g_string_append_printf(composer->why, "%s%s", composer->why->len > 0 ? "; " : "", reason);
@@ -176,13 +173,6 @@ static gboolean resolve(struct composer *composer, const struct char_file *file,
 	return TRUE;
 }
 
-/* For a caller without a checker. */
-static char *take_as_it_is(const struct char_file *file, G_GNUC_UNUSED gpointer data,
-			   G_GNUC_UNUSED GError **error)
-{
-	return g_strdup(file->host_path);
-}
-
 static gboolean resolve_all(struct composer *composer, GError **error)
 {
 	for (guint i = 0; i < composer->snapshot->files->len; i++)
@@ -202,12 +192,7 @@ static const char *path_of(const struct composer *composer, guint i)
 	return g_ptr_array_index(composer->paths, i);
 }
 
-static int text_order(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The files; returns the names of the RDMA devices among them, sorted. */
+/* The files; returns the names of the RDMA devices among them. */
 static GPtrArray *add_files(const struct composer *composer, Allocation *allocation)
 {
 	GPtrArray *names = g_ptr_array_new();
@@ -219,32 +204,10 @@ static GPtrArray *add_files(const struct composer *composer, Allocation *allocat
 		if (path == NULL)
 			continue;
 		allocation_add_device(allocation, path);
-		if (is_uverbs(file))
+		if (compose_is_uverbs(file))
 			g_ptr_array_add(names, file->rdma_device);
 	}
-	g_ptr_array_sort(names, text_order);
 	return names;
-}
-
-static void add_mounts(Allocation *allocation, GPtrArray *mounts)
-{
-	for (guint i = 0; mounts != NULL && i < mounts->len; i++) {
-		const struct resource_mount *mount = g_ptr_array_index(mounts, i);
-
-		allocation_add_mount(allocation, mount->host_path, mount->container_path,
-				     mount->read_only);
-	}
-}
-
-static void add_hca_list(Allocation *allocation, const char *variable, GPtrArray *names)
-{
-	g_autofree char *list = NULL;
-
-	if (variable == NULL)
-		return;
-	g_ptr_array_add(names, NULL);
-	list = g_strjoinv(",", (char **)names->pdata);
-	allocation_add_env(allocation, variable, list);
 }
 
 static Allocation *compose(struct composer *composer, GError **error)
@@ -261,8 +224,8 @@ static Allocation *compose(struct composer *composer, GError **error)
 			    config->full_name, composer->why->str);
 		return NULL;
 	}
-	add_mounts(allocation, config->mounts);
-	add_hca_list(allocation, config->env_hca_list, names);
+	compose_add_mounts(allocation, config);
+	compose_add_hca_list(allocation, config, names);
 	allocation_finish(allocation);
 	return g_steal_pointer(&allocation);
 }
@@ -273,8 +236,7 @@ Allocation *shared_compose(const ResourceConfig *config, const Snapshot *snapsho
 	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GHashTable) dropped = g_hash_table_new(g_str_hash, g_str_equal);
 	g_autoptr(GString) why = g_string_new(NULL);
-	const struct file_checker trusting = {.resolve = take_as_it_is};
-	struct composer composer = {config, snapshot, checker == NULL ? &trusting : checker,
+	struct composer composer = {config, snapshot, checker == NULL ? &compose_trusting : checker,
 				    paths,  dropped,  why};
 
 	for (guint i = 0; i < snapshot->notes->len; i++)

@@ -71,6 +71,40 @@ static void file_free(gpointer data)
 	char_file_free(data);
 }
 
+GPtrArray *char_files_new(void)
+{
+	return g_ptr_array_new_with_free_func(file_free);
+}
+
+void char_files_add(GPtrArray *files, struct char_file *file)
+{
+	guint at;
+
+	for (at = 0; at < files->len; at++) {
+		const struct char_file *other = g_ptr_array_index(files, at);
+		int order = strcmp(file->host_path, other->host_path);
+
+		if (order < 0)
+			break;
+		if (order == 0) {
+			char_file_free(file);
+			return;
+		}
+	}
+	g_ptr_array_insert(files, (gint)at, file);
+}
+
+static void unit_free(gpointer data)
+{
+	struct unit *unit = data;
+
+	device_unref(unit->device);
+	g_ptr_array_unref(unit->files);
+	g_free(unit->problem);
+	g_free(unit->id);
+	g_free(unit);
+}
+
 Snapshot *snapshot_new(const char *resource)
 {
 	Snapshot *snapshot = g_new0(Snapshot, 1);
@@ -81,7 +115,7 @@ Snapshot *snapshot_new(const char *resource)
 	snapshot->ids = ids_empty();
 	snapshot->slot_index = snapshot->ids->index;
 	snapshot->blocks = g_ptr_array_new_with_free_func(g_free);
-	snapshot->files = g_ptr_array_new_with_free_func(file_free);
+	snapshot->files = char_files_new();
 	snapshot->notes = g_ptr_array_new_with_free_func(g_free);
 	return snapshot;
 }
@@ -100,6 +134,7 @@ void snapshot_unref(Snapshot *snapshot)
 	g_ptr_array_unref(snapshot->blocks);
 	slot_ids_unref(snapshot->ids);
 	g_ptr_array_unref(snapshot->files);
+	g_clear_pointer(&snapshot->units, g_hash_table_unref);
 	g_ptr_array_unref(snapshot->notes);
 	g_free(snapshot->resource);
 	g_free(snapshot);
@@ -160,20 +195,29 @@ const struct slot *snapshot_find(const Snapshot *snapshot, const char *id)
 
 void snapshot_add_file(Snapshot *snapshot, struct char_file *file)
 {
-	guint at;
+	char_files_add(snapshot->files, file);
+}
 
-	for (at = 0; at < snapshot->files->len; at++) {
-		const struct char_file *other = g_ptr_array_index(snapshot->files, at);
-		int order = strcmp(file->host_path, other->host_path);
+void snapshot_begin_units(Snapshot *snapshot)
+{
+	g_return_if_fail(snapshot->units == NULL);
+	snapshot->units = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, unit_free);
+}
 
-		if (order < 0)
-			break;
-		if (order == 0) {
-			char_file_free(file);
-			return;
-		}
-	}
-	g_ptr_array_insert(snapshot->files, (gint)at, file);
+void snapshot_add_unit(Snapshot *snapshot, struct unit *unit)
+{
+	g_hash_table_insert(snapshot->units, unit->id, unit);
+}
+
+const struct unit *snapshot_unit(const Snapshot *snapshot, const char *id)
+{
+	return snapshot->units == NULL ? NULL : g_hash_table_lookup(snapshot->units, id);
+}
+
+void snapshot_share_units(Snapshot *to, const Snapshot *from)
+{
+	g_return_if_fail(to->units == NULL);
+	to->units = from->units == NULL ? NULL : g_hash_table_ref(from->units);
 }
 
 static gboolean slot_same(const struct slot *a, const struct slot *b)

@@ -66,8 +66,7 @@ static void append_groups(GString *text, GPtrArray *hcas)
 }
 
 /* What the HCAs' trouble has to do with the slots. */
-static void append_effect(GString *text, const ResourceConfig *config, GPtrArray *hcas,
-			  guint n_slots)
+static void append_effect(GString *text, const ResourceConfig *config, GPtrArray *hcas)
 {
 	guint n_bad = 0;
 
@@ -83,25 +82,37 @@ static void append_effect(GString *text, const ResourceConfig *config, GPtrArray
 				       "anyDevice",
 				       n_bad, hcas->len);
 	else
-		g_string_append_printf(text, "%u of its %u HCAs cannot be used and it has %u slots",
-				       n_bad, hcas->len, n_slots);
+		g_string_append_printf(text, "%u of its %u HCAs cannot be used and it has %d slots",
+				       n_bad, hcas->len, config->rdma_hca_max);
+}
+
+static gboolean offers_something(const Resource *resource)
+{
+	g_autoptr(Snapshot) snapshot = NULL;
+	g_autoptr(GByteArray) bad = NULL;
+
+	if (resource_is_exclusive(resource)) {
+		snapshot = resource_snapshot(resource);
+		return snapshot_n_healthy(snapshot) > 0;
+	}
+	bad = shared_bad_slots(resource_config(resource), resource_hcas(resource));
+	return bad->len > 0 && memchr(bad->data, FALSE, bad->len) != NULL;
 }
 
 char *resource_trouble(const Resource *resource)
 {
 	const ResourceConfig *config = resource_config(resource);
 	GPtrArray *hcas = resource_hcas(resource);
-	g_autoptr(GByteArray) bad = shared_bad_slots(config, hcas);
 	g_autoptr(GString) text = NULL;
 
-	if (bad->len > 0 && memchr(bad->data, FALSE, bad->len) != NULL)
+	if (offers_something(resource))
 		return NULL;
-	if (config->rdma_hca_max == 0)
+	if (config->rdma_hca_max == 0 && !resource_is_exclusive(resource))
 		return g_strdup("rdmaHcaMax is 0, so nothing is offered");
 	if (hcas->len == 0)
 		return g_strdup("no device matches its selectors");
 	text = g_string_new(NULL);
-	append_effect(text, config, hcas, bad->len);
+	append_effect(text, config, hcas);
 	append_groups(text, hcas);
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }

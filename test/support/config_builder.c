@@ -30,11 +30,22 @@ static enum health_policy policy_of(const char *name)
 	return (enum health_policy)index_of(names, G_N_ELEMENTS(names), name);
 }
 
+static enum resource_mode mode_of(const char *name)
+{
+	static const char *const names[] = {[RESOURCE_SHARED] = "shared",
+					    [RESOURCE_EXCLUSIVE] = "exclusive",
+					    [RESOURCE_AUTO] = "auto"};
+
+	return (enum resource_mode)index_of(names, G_N_ELEMENTS(names), name);
+}
+
 /* FALSE if the key is not one of the resource itself. */
 static gboolean take_option(ResourceConfig *config, const char *key, const char *value)
 {
 	if (strcmp(key, "hcaMax") == 0)
 		config->rdma_hca_max = (int)strtol(value, NULL, 10);
+	else if (strcmp(key, "mode") == 0)
+		config->mode = mode_of(value);
 	else if (strcmp(key, "policy") == 0)
 		config->health_policy = policy_of(value);
 	else if (strcmp(key, "topology") == 0)

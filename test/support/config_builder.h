@@ -8,6 +8,7 @@
  *	@KEY=VALUE,…  a list of "attributes"
  *	!…            the same in "exclude"
  *	|             the next selector object
+ *	mode=shared|exclusive|auto
  *	hcaMax=N policy=perDevice|anyDevice|allDevices|off topology=0|1 hcaList=NAME
  *	rdma_cm= umad= issm=  off|optional|required
  *

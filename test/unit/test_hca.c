@@ -68,7 +68,7 @@ static char *files_text(const struct hca *hca, const ResourceConfig *config)
 	g_autoptr(Snapshot) snapshot = snapshot_new("rdma/r");
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	hca_add_files(hca, config, snapshot);
+	hca_add_files(hca, config, snapshot->files);
 	for (guint i = 0; i < snapshot->files->len; i++) {
 		const struct char_file *file = snapshot->files->pdata[i];
 		const char *path = file->host_path;
@@ -134,7 +134,7 @@ static void a_file_carries_what_the_last_look_needs(G_GNUC_UNUSED void **state)
 	struct hca *hca = hca_build("a " IB0 "cm", config);
 	const struct char_file *file;
 
-	hca_add_files(hca, config, snapshot);
+	hca_add_files(hca, config, snapshot->files);
 	file = snapshot->files->pdata[0];
 	assert_null(file->rdma_device);
 	assert_string_equal(file->sysfs_dir, "class/misc/rdma_cm");
