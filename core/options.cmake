@@ -30,7 +30,8 @@ if(RDMADP_HARDEN)
 endif()
 
 # The release build carries the parts of gRPC that it uses inside the executable:
-# smaller and faster to start than the shared library (core/README.md has figures).
+# smaller and faster to start than the shared library. Link-time optimisation does not
+# pay: the archives are machine code already (test/bench/README.md has figures).
 add_library(rdmadp_grpc INTERFACE)
 if(RDMADP_STATIC_GRPC)
 	# Debian's grpc_unsecure.pc names a directory that does not hold the archives.
