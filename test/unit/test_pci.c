@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "edge/module.h"
+#include "support/big_tree.h"
 #include "support/dump.h"
 #include "support/fixture.h"
 #include "support/machine.h"
@@ -156,6 +154,23 @@ static void of_other_functions_only_the_class_is_read(void **state)
 	machine_free(machine);
 }
 
+static void a_big_machine_is_scanned_whole(void **state)
+{
+	const struct big_tree tree = {.functions = 1000, .hcas = 8, .nics = 200};
+	struct machine *machine = machine_new(pci, "dir sys\n");
+	g_autoptr(GError) error = NULL;
+	guint n_rdma = 0;
+
+	(void)state;
+	assert_true(big_tree_build(&tree, machine->root, &error));
+	machine_scan(machine);
+	for (guint i = 0; i < machine->devices->len; i++)
+		n_rdma += device_abi(machine->devices->pdata[i])->n_rdma_devices;
+	assert_int_equal(machine->devices->len, 208);
+	assert_int_equal(n_rdma, 8);
+	machine_free(machine);
+}
+
 static void a_booting_machine_becomes_complete(void **state)
 {
 	struct machine *machine = scanned("f03-partial-boot");
@@ -172,6 +187,31 @@ static void a_booting_machine_becomes_complete(void **state)
 	machine_free(machine);
 }
 
+/* A pod gives the VF back: the kernel has made everything anew. */
+static void a_vf_that_returns_from_a_pod_has_new_names(void **state)
+{
+	struct machine *machine = scanned("f06-vf-in-pod-exclusive");
+	const struct rdmadp_device *vf = machine_device(machine, "0000:12:00.2");
+
+	(void)state;
+	assert_string_equal(vf->rdma_devices[0]->name, "mlx5_2");
+	assert_int_equal(vf->rdma_devices[0]->ports[0]->link_layer, RDMADP_LINK_INFINIBAND);
+	assert_true(vf->flags & RDMADP_DEVICE_ELSEWHERE);
+	fixture_apply(machine->root,
+		      "remove sys/class/infiniband_verbs/uverbs2\n"
+		      "remove sys/devices/pci0000:00/0000:12:00.2/infiniband_verbs/uverbs2\n"
+		      "ib 0000:12:00.2 mlx5_9\n"
+		      "uverbs 0000:12:00.2 7 mlx5_9\n"
+		      "net 0000:12:00.2 ibs1v1 type=32\n");
+	machine_scan(machine);
+	vf = machine_device(machine, "0000:12:00.2");
+	assert_int_equal(vf->n_rdma_devices, 1);
+	assert_string_equal(vf->rdma_devices[0]->name, "mlx5_9");
+	assert_string_equal(vf->nodes[0]->name, "infiniband/uverbs7");
+	assert_int_equal(vf->flags, RDMADP_DEVICE_VF);
+	machine_free(machine);
+}
+
 static void a_function_comes_and_goes(void **state)
 {
 	struct machine *machine = scanned("f05-vf-netdev-in-pod");
@@ -183,222 +223,6 @@ static void a_function_comes_and_goes(void **state)
 	machine_scan(machine);
 	assert_null(machine_device(machine, "0000:12:00.2"));
 	assert_string_equal(machine_device(machine, "0000:12:00.3")->parent_id, "0000:12:00.0");
-	machine_free(machine);
-}
-
-/* --- health --- */
-
-static void health_of_whole_machines(void **state)
-{
-	static const struct {
-		const char *machine, *id, *health;
-	} cases[] = {
-		{"f01-roce-no-issm", "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'"},
-		{"f01-roce-no-issm", "0000:5e:00.0",
-		 "files no RDMA device: driver ixgbe has a network interface only"},
-		{"f05-vf-netdev-in-pod", "0000:12:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'"},
-		{"f05-vf-netdev-in-pod", "0000:12:00.3",
-		 "ok mlx5_3 port 1 is '1: DOWN', which counts as idle: the uplink '0000:12:00.0' "
-		 "has "
-		 "mlx5_0 port 1 is '4: ACTIVE'"},
-		{"f06-vf-in-pod-exclusive", "0000:12:00.2",
-		 "ok mlx5_2 is in another network namespace, which counts as idle: the uplink "
-		 "'0000:12:00.0' has mlx5_0 port 1 is '4: ACTIVE'"},
-		{"f08-switchdev", "0000:81:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'"},
-		{"f10-b200-mixed", "0000:4f:00.0", "ok rdmap79s0 port 1 is '4: ACTIVE'"},
-		{"vendors", "0000:26:00.0", "ok mlx4_0 port 1 is '4: ACTIVE'"},
-		{"xdr-smi", "0000:9b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'"},
-		{"subfunctions", "mlx5_core.sf.2", "ok mlx5_1 port 1 is '4: ACTIVE'"},
-		{"f22-unreadable", "0000:5e:00.0", "ok mlx5_1 port 1 is '4: ACTIVE'"},
-		{"f22-unreadable", "0000:86:00.0",
-		 "unknown mlx5_2 port 1: 'state' cannot be read: Not a directory"},
-	};
-
-	(void)state;
-	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct machine *machine = scanned(cases[i].machine);
-
-		assert_health(machine, cases[i].id, cases[i].health);
-		machine_free(machine);
-	}
-}
-
-#define STATE "sys/class/infiniband/%s/ports/1/state"
-
-static void set_state(struct machine *machine, const char *rdma, const char *text)
-{
-	g_autofree char *path = g_strdup_printf(STATE, rdma);
-
-	fixture_write(machine->root, path, text);
-}
-
-static void health_follows_the_port(void **state)
-{
-	static const struct {
-		const char *state, *health;
-	} cases[] = {
-		{"1: DOWN", "link mlx5_0 port 1 is '1: DOWN'"},
-		{"2: INIT", "link mlx5_0 port 1 is '2: INIT'"},
-		{"3: ARMED", "link mlx5_0 port 1 is '3: ARMED'"},
-		{"0: NOP", "link mlx5_0 port 1 is '0: NOP'"},
-		{"5: ACTIVE_DEFER", "ok mlx5_0 port 1 is '5: ACTIVE_DEFER'"},
-		{"9: UNKNOWN", "unknown mlx5_0 port 1: 'state' is '9: UNKNOWN'"},
-		{"", "unknown mlx5_0 port 1: 'state' cannot be read: No data available"},
-		{"4: ACTIVE", "ok mlx5_0 port 1 is '4: ACTIVE'"},
-	};
-	struct machine *machine = scanned("f01-roce-no-issm");
-
-	(void)state;
-	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		set_state(machine, "mlx5_0", cases[i].state);
-		assert_health(machine, "0000:3b:00.0", cases[i].health);
-	}
-	machine_free(machine);
-}
-
-static void an_interface_that_is_down_is_named(void **state)
-{
-	struct machine *machine = scanned("f01-roce-no-issm");
-
-	(void)state;
-	set_state(machine, "mlx5_0", "1: DOWN");
-	fixture_write(machine->root, "sys/class/net/ens1f0np0/flags", "0x1002");
-	assert_health(machine, "0000:3b:00.0",
-		      "link mlx5_0 port 1 is '1: DOWN': interface 'ens1f0np0' is administratively "
-		      "down");
-	machine_free(machine);
-}
-
-static void a_vf_follows_its_uplink(void **state)
-{
-	struct machine *machine = scanned("f34-vf-down-policy");
-
-	(void)state;
-	assert_health(machine, "0000:12:00.1",
-		      "ok mlx5_1 port 1 is '1: DOWN', which counts as idle: the uplink "
-		      "'0000:12:00.0' has mlx5_0 port 1 is '4: ACTIVE'");
-	set_state(machine, "mlx5_1", "4: ACTIVE");
-	set_state(machine, "mlx5_0", "1: DOWN");
-	assert_health(machine, "0000:12:00.1",
-		      "link uplink '0000:12:00.0': mlx5_0 port 1 is '1: DOWN'");
-	set_state(machine, "mlx5_0", "");
-	assert_health(machine, "0000:12:00.1",
-		      "unknown uplink '0000:12:00.0': mlx5_0 port 1: 'state' cannot be read: No "
-		      "data available");
-	machine_free(machine);
-}
-
-static void a_vf_without_uplink_in_view_is_judged_by_itself(void **state)
-{
-	struct machine *machine = scanned("f34-vf-down-policy");
-
-	(void)state;
-	fixture_apply(machine->root, "net 0000:12:00.1 ib1 type=32 up=1");
-	machine_scan(machine);
-	fixture_delete(machine->root, "sys/devices/pci0000:00/0000:12:00.0/infiniband");
-	assert_health(machine, "0000:12:00.1", "link mlx5_1 port 1 is '1: DOWN'");
-	fixture_write(machine->root, "sys/class/net/ib1/flags", "0x1002");
-	assert_health(machine, "0000:12:00.1",
-		      "ok mlx5_1 port 1 is '1: DOWN' because its interface is not in use");
-	set_state(machine, "mlx5_1", "4: ACTIVE");
-	assert_health(machine, "0000:12:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'");
-	machine_free(machine);
-}
-
-static void ports_of_representors_do_not_count(void **state)
-{
-	struct machine *machine = scanned("f08-switchdev");
-
-	(void)state;
-	set_state(machine, "mlx5_0", "1: DOWN");
-	fixture_write(machine->root, "sys/class/infiniband/mlx5_0/ports/3/state", "4: ACTIVE");
-	assert_health(machine, "0000:81:00.1",
-		      "link uplink '0000:81:00.0': mlx5_0 port 1 is '1: DOWN'");
-	assert_health(machine, "0000:81:00.0",
-		      "files switchdev representor device: mlx5_0 carries raw packets only, no "
-		      "RoCE; select its virtual functions (pfNames)");
-	machine_free(machine);
-}
-
-static void a_renamed_rdma_device_is_found_by_its_uverbs(void **state)
-{
-	struct machine *machine = scanned("f14-ipoib-guid");
-
-	(void)state;
-	fixture_delete(machine->root, "sys/class/infiniband/mlx5_0");
-	fixture_delete(machine->root,
-		       "sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/infiniband");
-	fixture_apply(machine->root, "ib 0000:d8:00.0 ibp216s0\n"
-				     "uverbs 0000:d8:00.0 0 ibp216s0\n");
-	assert_health(machine, "0000:d8:00.0", "ok ibp216s0 port 1 is '4: ACTIVE'");
-	machine_free(machine);
-}
-
-static void a_lost_character_device_is_a_matter_of_files(void **state)
-{
-	struct machine *machine = scanned("f14-ipoib-guid");
-
-	(void)state;
-	fixture_delete(machine->root,
-		       "sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/infiniband_verbs/uverbs0");
-	assert_health(machine, "0000:d8:00.0", "files /dev/infiniband/uverbs0 of mlx5_0 is gone");
-	machine_free(machine);
-}
-
-struct reading {
-	struct machine *machine;
-	char *health;
-	gint done;
-};
-
-static gpointer read_health(gpointer data)
-{
-	struct reading *reading = data;
-
-	reading->health = machine_health(reading->machine, "0000:3b:00.0");
-	g_atomic_int_set(&reading->done, 1);
-	return NULL;
-}
-
-static int count(void *sink, const struct rdmadp_device *device)
-{
-	(void)device;
-	++*(int *)sink;
-	return 0;
-}
-
-/* Lets the hardware answer: until somebody has read it. */
-static void answer(const char *fifo, const gint *done)
-{
-	while (!g_atomic_int_get(done)) {
-		int fd = open(fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-
-		/* A reader that has gone meanwhile was another one. */
-		if (fd >= 0 && write(fd, "1: DOWN\n", 8) < 0)
-			assert_int_equal(errno, EPIPE);
-		if (fd >= 0)
-			close(fd);
-		g_usleep(1000);
-	}
-}
-
-static void a_hung_port_holds_its_own_read_only(void **state)
-{
-	struct machine *machine = scanned("f22-unreadable");
-	g_autofree char *fifo =
-		g_strdup_printf("%s/class/infiniband/mlx5_0/ports/1/state", machine->sysfs_root);
-	struct reading reading = {machine, NULL, 0};
-	GThread *thread = g_thread_new("health", read_health, &reading);
-	int devices = 0;
-
-	(void)state;
-	assert_health(machine, "0000:5e:00.0", "ok mlx5_1 port 1 is '4: ACTIVE'");
-	assert_int_equal(pci->discover(machine->instance, count, &devices), 0);
-	assert_int_equal(devices, 3);
-	answer(fifo, &reading.done);
-	g_thread_join(thread);
-	assert_string_equal(reading.health, "link mlx5_0 port 1 is '1: DOWN'");
-	g_free(reading.health);
 	machine_free(machine);
 }
 
@@ -459,7 +283,6 @@ static int load(void **state)
 	g_autoptr(GError) error = NULL;
 
 	(void)state;
-	signal(SIGPIPE, SIG_IGN);
 	pci = module_load(BINARY_DIR "/lib/rdmadp/backends", "pci", &error);
 	if (!pci)
 		print_error("%s\n", error->message);
@@ -474,17 +297,10 @@ int main(void)
 		cmocka_unit_test(a_machine_without_anything_has_no_devices),
 		cmocka_unit_test(a_refused_device_ends_the_scan),
 		cmocka_unit_test(of_other_functions_only_the_class_is_read),
+		cmocka_unit_test(a_big_machine_is_scanned_whole),
 		cmocka_unit_test(a_booting_machine_becomes_complete),
+		cmocka_unit_test(a_vf_that_returns_from_a_pod_has_new_names),
 		cmocka_unit_test(a_function_comes_and_goes),
-		cmocka_unit_test(health_of_whole_machines),
-		cmocka_unit_test(health_follows_the_port),
-		cmocka_unit_test(an_interface_that_is_down_is_named),
-		cmocka_unit_test(a_vf_follows_its_uplink),
-		cmocka_unit_test(a_vf_without_uplink_in_view_is_judged_by_itself),
-		cmocka_unit_test(ports_of_representors_do_not_count),
-		cmocka_unit_test(a_renamed_rdma_device_is_found_by_its_uverbs),
-		cmocka_unit_test(a_lost_character_device_is_a_matter_of_files),
-		cmocka_unit_test(a_hung_port_holds_its_own_read_only),
 		cmocka_unit_test(match_knows_the_spellings),
 		cmocka_unit_test(match_knows_functions_of_functions),
 	};
