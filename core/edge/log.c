@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -11,12 +13,19 @@
 #include "edge/json_writer.h"
 #include "model/text.h"
 
+/* How long a line waits for a reader who is slow. */
+#define PATIENCE_US (20 * G_GINT64_CONSTANT(1000))
+
 /* The lock keeps lines that are longer than a pipe's atomic write in one piece,
  * and the node's name alive. The level is read on its own, for log_enabled. */
 static GMutex lock;
 static int threshold = LOG_LEVEL_INFO;
 static enum log_format line_format = LOG_FORMAT_TEXT;
 static char *node_name;
+
+static gboolean is_stuck; /* the last line could not be written: the next does not wait */
+static gboolean is_broken_off; /* a part of it was */
+static guint64 n_lost; /* lines since the last one that could be written */
 
 static const char *level_name(enum log_level level)
 {
@@ -98,32 +107,62 @@ static void format_json(GString *line, enum log_level level, const char *area, c
 	g_string_append(line, json_writer_text(writer));
 }
 
-/* One write(2) a line unless the kernel takes less. A log that cannot be written is
- * not a reason to stop. */
-static void write_line(const GString *line)
+/* FALSE if standard error takes nothing before the deadline. */
+static gboolean wait_writable(gint64 deadline_us)
 {
+	struct pollfd target = {.fd = STDERR_FILENO, .events = POLLOUT};
+	gint64 left_us = MAX(deadline_us - g_get_monotonic_time(), 0);
+	int result = poll(&target, 1, (int)(left_us / 1000));
+	return result > 0 || (result < 0 && errno == EINTR && left_us > 0);
+}
+
+/* A pipe that is ready takes PIPE_BUF bytes without blocking, and in one piece. FALSE
+ * if it never will. */
+static gboolean write_some(const char *text, gsize length, gsize *done)
+{
+	ssize_t n = write(STDERR_FILENO, text + *done, MIN(length - *done, PIPE_BUF));
+	if (n > 0)
+		*done += (gsize)n;
+	return n > 0 || (n < 0 && errno == EINTR);
+}
+
+static gboolean write_text(const char *text, gsize length)
+{
+	gint64 deadline_us = g_get_monotonic_time() + (is_stuck ? 0 : PATIENCE_US);
 	gsize done = 0;
-	while (done < line->len) {
-		ssize_t n = write(STDERR_FILENO, line->str + done, line->len - done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		done += (gsize)n;
-	}
+	while (done < length && wait_writable(deadline_us) && write_some(text, length, &done))
+		continue;
+	is_stuck = done < length;
+	is_broken_off = is_stuck && (done > 0 || is_broken_off);
+	return !is_stuck;
+}
+
+/* A log that cannot be written is not a reason to stop, nor to wait for long: what
+ * could not be written is counted, and told once somebody reads again. */
+static void write_line(const char *text, gsize length)
+{
+	if ((is_broken_off && !write_text("\n", 1)) || !write_text(text, length))
+		n_lost++;
 }
 
 static void emit(enum log_level level, const char *area, const char *message)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
-	g_mutex_lock(&lock);
 	if (line_format == LOG_FORMAT_JSON)
 		format_json(line, level, area, message);
 	else
 		format_text(line, level, area, message);
 	g_string_append_c(line, '\n');
-	write_line(line);
-	g_mutex_unlock(&lock);
+	write_line(line->str, line->len);
+}
+
+static void emit_lost(void)
+{
+	g_autofree char *message = g_strdup_printf(
+		"%" G_GUINT64_FORMAT " lines of the log are lost: nobody took them", n_lost);
+	guint64 before = n_lost;
+	emit(LOG_LEVEL_WARNING, "log", message);
+	n_lost = is_stuck ? before : 0;
 }
 
 void log_message(enum log_level level, const char *area, const char *format, ...)
@@ -135,6 +174,10 @@ void log_message(enum log_level level, const char *area, const char *format, ...
 	va_start(args, format);
 	g_autofree char *message = g_strdup_vprintf(format, args);
 	va_end(args);
+	g_mutex_lock(&lock);
+	if (n_lost > 0)
+		emit_lost();
 	emit(level, area, message);
+	g_mutex_unlock(&lock);
 	errno = saved;
 }

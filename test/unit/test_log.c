@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,9 @@ static int capture_begin(void **state)
 	if (capture->saved < 0 || fd < 0 || dup2(fd, STDERR_FILENO) < 0)
 		return -1;
 	close(fd);
-	return 0;
+	/* Tells what the test before has lost. */
+	log_error("test", "begins");
+	return ftruncate(STDERR_FILENO, 0);
 }
 
 static int capture_end(void **state)
@@ -203,6 +206,93 @@ static void a_closed_stderr_is_survived(void **state)
 	assert_int_equal(fcntl(STDERR_FILENO, F_GETFD), -1);
 }
 
+/* Standard error is a pipe from here on; returns its other end. */
+static int replace_stderr_by_pipe(void)
+{
+	int ends[2];
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+	close(ends[1]);
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	return ends[0];
+}
+
+/* What is in the pipe now. */
+static char *drain(int fd)
+{
+	GString *text = g_string_new(NULL);
+	char buffer[4096];
+	ssize_t n;
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+		g_string_append_len(text, buffer, n);
+	return g_string_free(text, FALSE);
+}
+
+/* More than a pipe holds; one line is longer than what a pipe takes in one piece. */
+static void fill_pipe(guint lines)
+{
+	g_autofree char *filler = g_strnfill(5000, 'x');
+	for (guint i = 0; i < lines; i++)
+		log_info("a", "%s", filler);
+}
+
+static guint count_lines_of(const char *text, gsize length)
+{
+	guint n = 0;
+	for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1)
+		n += (gsize)(end - text) == length;
+	return n;
+}
+
+static void a_reader_who_stopped_blocks_nobody(void **state)
+{
+	(void)state;
+	log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JOURNAL, NULL);
+	int fd = replace_stderr_by_pipe();
+	fill_pipe(100);
+	g_autofree char *before = drain(fd);
+	log_info("a", "here again");
+	g_autofree char *after = drain(fd);
+	close(fd);
+	guint whole = count_lines_of(before, strlen("<6>a: ") + 5000);
+	g_autofree char *lost =
+		g_strdup_printf("<4>log: %u lines of the log are lost: nobody took them\n"
+				"<6>a: here again\n",
+				100 - whole);
+	assert_in_range(whole, 1, 99);
+	assert_true(g_str_has_suffix(after, lost));
+	/* What was broken off is a line of its own. */
+	assert_int_equal(strlen(after) - strlen(lost), g_str_has_suffix(before, "\n") ? 0 : 1);
+}
+
+static void a_reader_who_is_gone_is_survived(void **state)
+{
+	(void)state;
+	log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, NULL);
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+	close(replace_stderr_by_pipe());
+	fill_pipe(3);
+	(void)signal(SIGPIPE, before);
+}
+
+static void a_full_disk_is_survived(void **state)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	int file = dup(STDERR_FILENO);
+	if (full < 0)
+		skip();
+	log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JOURNAL, NULL);
+	assert_true(dup2(full, STDERR_FILENO) >= 0);
+	fill_pipe(3);
+	assert_true(dup2(file, STDERR_FILENO) >= 0);
+	log_info("a", "b");
+	g_autofree char *text = captured(state);
+	assert_string_equal(text, "<4>log: 3 lines of the log are lost: nobody took them\n"
+				  "<6>a: b\n");
+	close(full);
+	close(file);
+}
+
 static void text_names_every_level(void **state)
 {
 	log_setup(LOG_LEVEL_DEBUG, LOG_FORMAT_TEXT, NULL);
@@ -227,6 +317,9 @@ int main(void)
 		captured_test(errno_survives),
 		captured_test(lines_of_threads_do_not_mix),
 		captured_test(a_closed_stderr_is_survived),
+		captured_test(a_reader_who_stopped_blocks_nobody),
+		captured_test(a_reader_who_is_gone_is_survived),
+		captured_test(a_full_disk_is_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
