@@ -11,11 +11,18 @@
 #include "daemon/pool.h"
 #include "edge/log.h"
 #include "edge/resource_file.h"
+#include "edge/startup.h"
 
 /* How long the end waits for calls into backends that do not come back. */
 #define BACKEND_WAIT_MS 500
 /* And for the disk. */
 #define STATE_WAIT_MS 500
+
+/* Open files: without anything but one resource, and what is asked for so that even
+ * a hundred HCAs that hang at once leave enough. */
+#define LEAST_DESCRIPTORS 64
+#define BASE_DESCRIPTORS 256
+#define DESCRIPTORS_A_RESOURCE 16
 
 struct daemon {
 	Settings *settings;
@@ -193,6 +200,22 @@ static void daemon_collect_state(SavedState *state, gpointer data)
 		pool_save(g_ptr_array_index(daemon->pools, i), state);
 }
 
+/* FALSE if there is no point in trying: gRPC ends the process without a word of help. */
+static gboolean daemon_take_descriptors(const struct daemon *daemon)
+{
+	guint64 wanted =
+		BASE_DESCRIPTORS + (guint64)DESCRIPTORS_A_RESOURCE * daemon->file->resources->len;
+	guint64 limit = startup_raise_descriptors(wanted);
+
+	if (limit >= wanted)
+		return TRUE;
+	log_message(limit < LEAST_DESCRIPTORS ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "rdmadp",
+		    "only %" G_GUINT64_FORMAT " files may be open, %u resources may need "
+		    "%" G_GUINT64_FORMAT ": raise the limit (ulimit -n, LimitNOFILE=)",
+		    limit, daemon->file->resources->len, wanted);
+	return limit >= LEAST_DESCRIPTORS;
+}
+
 static void daemon_open(struct daemon *daemon)
 {
 	const Settings *settings = daemon->settings;
@@ -230,26 +253,28 @@ static void daemon_close(struct daemon *daemon)
 	state_free(daemon->state, STATE_WAIT_MS);
 	node_check_free(daemon->node_check);
 	rpc_free(daemon->rpc);
-	g_source_remove(daemon->signal_source);
-	close(daemon->signal_fd);
 	g_main_loop_unref(daemon->loop);
 }
 
 int daemon_run(const Options *options)
 {
 	struct daemon daemon = {0};
-	gboolean configured = daemon_configure(&daemon, options);
+	gboolean usable;
 
-	if (configured) {
+	/* A signal that comes while the files are read is not lost, not even to PID 1. */
+	daemon_take_signals(&daemon);
+	usable = daemon_configure(&daemon, options) && daemon_take_descriptors(&daemon);
+	if (usable) {
 		log_info("rdmadp", "version " RDMADP_VERSION ", %u resources from %s",
 			 daemon.file->resources->len, daemon.settings->resources);
-		daemon_take_signals(&daemon);
 		daemon_open(&daemon);
 		daemon_build(&daemon);
 		g_main_loop_run(daemon.loop);
 		daemon_close(&daemon);
 	}
+	g_source_remove(daemon.signal_source);
+	close(daemon.signal_fd);
 	resource_file_free(daemon.file);
 	settings_free(daemon.settings);
-	return configured ? 0 : 1;
+	return usable ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 #include "daemon/daemon.h"
 #include "daemon/options.h"
 #include "edge/rehearsal.h"
+#include "edge/startup.h"
 
 /* Exit status of a command line that is wrong, as the peers' programs have it. */
 #define EXIT_USAGE 2
@@ -51,6 +52,7 @@ int main(int argc, char **argv)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(Options) options = NULL;
 
+	startup_fill_descriptors();
 	if (argc > 1 && strcmp(argv[1], "rehearse") == 0)
 		return rehearsal_main(argc - 1, argv + 1);
 	options = options_parse(argc, argv, &error);

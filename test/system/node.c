@@ -121,13 +121,30 @@ void node_start_kubelet(struct node *node, const char *const *options)
 	node_kubelet_says(node, "{\"event\":\"serving\"}");
 }
 
-Process *node_run_daemon(const struct node *node, const char *const *options)
+static Process *run_daemon(const struct node *node, const char *const *before,
+			   const char *const *options)
 {
 	g_autofree char *config = path_of(node, "etc/rdmadp.conf");
 	g_autofree char *resources = path_of(node, "etc/config.json");
 	const char *const always[] = {daemon_program, "--config",      config,	    "--resources",
 				      resources,      "--backend-dir", backend_dir, NULL};
-	return start("rdmadp", always, options);
+	g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+	if (before)
+		g_strv_builder_addv(builder, (const char **)before);
+	g_strv_builder_addv(builder, (const char **)always);
+	g_auto(GStrv) whole = g_strv_builder_end(builder);
+	return start("rdmadp", (const char *const *)whole, options);
+}
+
+Process *node_run_daemon(const struct node *node, const char *const *options)
+{
+	return run_daemon(node, NULL, options);
+}
+
+Process *node_run_daemon_in(const struct node *node, const char *script)
+{
+	const char *const shell[] = {"/bin/sh", "-c", script, "sh", NULL};
+	return run_daemon(node, shell, NULL);
 }
 
 void node_start_daemon(struct node *node)

@@ -30,6 +30,8 @@ void node_start_kubelet(struct node *node, const char *const *options);
 void node_start_daemon(struct node *node);
 /* The daemon with other options than these; does not wait. */
 Process *node_run_daemon(const struct node *node, const char *const *options);
+/* The daemon as a shell starts it: 'script' ends with exec "$@". */
+Process *node_run_daemon_in(const struct node *node, const char *script);
 
 /* Both fail the test when what they wait for does not come. */
 void node_kubelet_says(const struct node *node, const char *pattern);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/startup.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What has no type is no file: gRPC makes an eventfd before main, and does not care for
+ * its number. */
+static gboolean is_file(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) != 0;
+}
+
+static void fill(int fd)
+{
+	int filler = open("/dev/null", O_RDWR);
+
+	/* Without /dev, what can be neither read nor written does as well. */
+	if (filler < 0)
+		filler = open("/", O_PATH);
+	if (filler < 0 || filler == fd)
+		return;
+	(void)dup2(filler, fd);
+	close(filler);
+}
+
+void startup_fill_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!is_file(fd))
+			fill(fd);
+}
+
+guint64 startup_raise_descriptors(guint64 wanted)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return wanted;
+	if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
+		struct rlimit raised = {.rlim_cur = MIN(wanted, limit.rlim_max),
+					.rlim_max = limit.rlim_max};
+
+		if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+			limit = raised;
+	}
+	return limit.rlim_cur;
+}

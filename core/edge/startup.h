@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process inherits from whoever started it, made fit for a daemon. */
+#pragma once
+
+#include <glib.h>
+
+/* Gives descriptors 0 to 2 a meaning where they are closed: else the next file that is
+ * opened gets such a number, and the log is written into it. */
+void startup_fill_descriptors(void);
+
+/* Raises the limit of open files to 'wanted', as far as that is allowed; never lowers
+ * it. Returns the limit that holds now. */
+guint64 startup_raise_descriptors(guint64 wanted);

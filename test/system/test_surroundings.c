@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon in surroundings that are not as they should be. */
+#include "system/node.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define RESOURCES                                                                                  \
+	"{\"configList\":[{\"resourceName\":\"hca\",\"rdmaHcaMax\":4,"                             \
+	"\"selectors\":{\"buses\":[\"mock\"]}}]}"
+
+#define DEVICE                                                                                     \
+	"device 0000:3b:00.0\nattribute vendor 15b3\nattribute device 101d\n"                      \
+	"rdma mlx5_1 mlx5_ib\nport 1 infiniband active\n"                                          \
+	"uverbs infiniband/uverbs1 231:1\nrdma_cm infiniband/rdma_cm 10:121\nhealth ok\n"
+
+#define NODES "dir sys\nchr dev/infiniband/uverbs1 231:1\nchr dev/infiniband/rdma_cm 10:121\n"
+
+#define REGISTERED "{\"event\":\"list\",\"resource\":\"rdma/hca\",\"first\":true}"
+
+static int set_up(void **state)
+{
+	struct node *node = node_new(NODES);
+	node_resources(node, RESOURCES);
+	node_mock(node, DEVICE);
+	*state = node;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	node_free(*state);
+	return 0;
+}
+
+static char *link_of(const struct node *node, int fd)
+{
+	g_autofree char *path =
+		g_strdup_printf("/proc/%d/fd/%d", (int)process_pid(node->daemon), fd);
+	return g_file_read_link(path, NULL);
+}
+
+static void descriptors_that_are_closed_are_not_taken_for_files(void **state)
+{
+	struct node *node = *state;
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, "exec \"$@\" <&- >&- 2>&-");
+	node_kubelet_says(node, REGISTERED);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		g_autofree char *link = link_of(node, fd);
+		assert_string_equal(link, "/dev/null");
+	}
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
+static void a_log_that_nobody_reads_stops_nothing(void **state)
+{
+	struct node *node = *state;
+	g_autofree char *fifo = g_build_filename(node->root, "log", NULL);
+	g_autofree char *script = g_strdup_printf("exec \"$@\" --log-level debug 2>%s", fifo);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	int reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(fcntl(reader, F_SETPIPE_SZ, 4096) > 0);
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, script);
+	node_kubelet_says(node, REGISTERED);
+	/* Every one of them is told on more than one line. */
+	for (int i = 0; i < 40; i++) {
+		node_command(node, "restart");
+		node_kubelet_says(node, "{\"event\":\"wiped\"}");
+		node_kubelet_says(node, REGISTERED);
+	}
+	node_stop_daemon(node);
+	close(reader);
+	node_stop_kubelet(node, 0);
+}
+
+static void a_reader_of_the_log_who_is_gone_stops_nothing(void **state)
+{
+	struct node *node = *state;
+	g_autofree char *fifo = g_build_filename(node->root, "log", NULL);
+	g_autofree char *script = g_strdup_printf("exec 2>%s; echo open; read go; "
+						  "exec env --default-signal=PIPE \"$@\"",
+						  fifo);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	int reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(reader >= 0);
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, script);
+	node_daemon_says(node, "open");
+	close(reader);
+	process_write(node->daemon, "go");
+	node_kubelet_says(node, REGISTERED);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
+static void too_few_descriptors_are_told(void **state)
+{
+	struct node *node = *state;
+	int status;
+	node->daemon = node_run_daemon_in(node, "ulimit -n 20; exec \"$@\"");
+	node_daemon_says(node, "only 20 files may be open, 1 resources may need 272: raise");
+	assert_true(process_await_exit(node->daemon, &status));
+	assert_int_equal(status, 1);
+}
+
+static void as_many_descriptors_as_are_needed_are_taken(void **state)
+{
+	struct node *node = *state;
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, "ulimit -Sn 24; exec \"$@\"");
+	node_kubelet_says(node, REGISTERED);
+	assert_false(process_has_said(node->daemon, "files may be open"));
+	g_autofree char *path = g_strdup_printf("/proc/%d/limits", (int)process_pid(node->daemon));
+	g_autofree char *limits = NULL;
+	assert_true(g_file_get_contents(path, &limits, NULL, NULL));
+	assert_true(g_regex_match_simple("Max open files +272 ", limits, 0, 0));
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(descriptors_that_are_closed_are_not_taken_for_files),
+		TEST(a_log_that_nobody_reads_stops_nothing),
+		TEST(a_reader_of_the_log_who_is_gone_stops_nothing),
+		TEST(too_few_descriptors_are_told),
+		TEST(as_many_descriptors_as_are_needed_are_taken),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
