@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+#define MAX_LEVELS 4
+
 /* How far up two devices are compared: a level splits a run of sorted candidates into
  * groups, and a group into the groups of the next level. */
 typedef int (*level_fn)(const struct prefer_candidate *a, const struct prefer_candidate *b);
 
 struct levels {
-	level_fn compare[3];
+	level_fn compare[MAX_LEVELS];
 	guint n;
 	gboolean spread_last; /* the last level shares out instead of packing */
 };
@@ -40,22 +42,39 @@ static int compare_root(const struct prefer_candidate *a, const struct prefer_ca
 	return compare_text(a->pcie_root, b->pcie_root);
 }
 
-static gsize switch_length(const char *path)
+/* Bytes of a path without its last 'n' parts. */
+static gsize shortened(const char *path, guint n)
 {
-	const char *last = path != NULL ? strrchr(path, '/') : NULL;
+	gsize length = path != NULL ? strlen(path) : 0;
 
-	return last != NULL ? (gsize)(last - path) : 0;
+	for (; n > 0; n--) {
+		while (length > 0 && path[length - 1] != '/')
+			length--;
+		length -= length > 0;
+	}
+	return length;
 }
 
-/* By the path to the device without the device itself. */
-static int compare_switch(const struct prefer_candidate *a, const struct prefer_candidate *b)
+/* By their paths without the last 'n' parts. */
+static int compare_paths(const char *a, const char *b, guint n)
 {
-	gsize a_length = switch_length(a->pcie_path);
-	gsize b_length = switch_length(b->pcie_path);
+	gsize a_length = shortened(a, n);
+	gsize b_length = shortened(b, n);
 	gsize shorter = MIN(a_length, b_length);
-	int order = shorter > 0 ? memcmp(a->pcie_path, b->pcie_path, shorter) : 0;
+	int order = shorter > 0 ? memcmp(a, b, shorter) : 0;
 
 	return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* A switch has a port of its own for each card: the path is switch, port, device. */
+static int compare_switch(const struct prefer_candidate *a, const struct prefer_candidate *b)
+{
+	return compare_paths(a->pcie_path, b->pcie_path, 2);
+}
+
+static int compare_card(const struct prefer_candidate *a, const struct prefer_candidate *b)
+{
+	return compare_paths(a->pcie_path, b->pcie_path, 1);
 }
 
 static int compare_parent(const struct prefer_candidate *a, const struct prefer_candidate *b)
@@ -64,7 +83,8 @@ static int compare_parent(const struct prefer_candidate *a, const struct prefer_
 			    b->parent != NULL ? b->parent : b->id);
 }
 
-static const struct levels packed = {{compare_numa, compare_root, compare_switch}, 3, FALSE};
+static const struct levels packed = {
+	{compare_numa, compare_root, compare_switch, compare_card}, 4, FALSE};
 static const struct levels distributed = {{compare_numa, compare_parent}, 2, TRUE};
 
 static int candidate_compare(gconstpointer a, gconstpointer b, gpointer data)
@@ -132,7 +152,7 @@ static GArray *groups_sorted(const struct levels *levels, guint level,
 /* --- what a choice costs: how many groups it opens at each level --- */
 
 struct cost {
-	guint opened[3];
+	guint opened[MAX_LEVELS];
 };
 
 static void cost_add(struct cost *cost, const struct cost *more)

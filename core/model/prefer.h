@@ -4,7 +4,7 @@
  * fails: a request that cannot be met gets what there is.
  *
  * Packed: after the devices that must be included, as few NUMA nodes as possible, then
- * as few PCIe roots, then as few switches; where that leaves a choice, a group that just
+ * as few PCIe roots, switches and cards; where that leaves a choice, a group that just
  * suffices is taken before a larger one, so that large groups stay whole, then the
  * lowest ids. Where several groups are needed the largest are taken first.
  * Distributed: as few NUMA nodes as possible, there over the physical functions, so
