@@ -29,6 +29,7 @@ struct settings {
 	char *sysfs_root; /* stands for /sys */
 	char *dev_root; /* stands for /dev */
 	char *cdi_dir;
+	char *devinfo_dir; /* "" = no device-info files */
 	char *state_dir;
 	char *status_socket; /* "" = none */
 	char *status_group; /* group of the status socket; "" = root's */

@@ -99,6 +99,7 @@ const struct setting_key setting_keys[] = {
 	PATH_KEY("sysfs_root", sysfs_root, 1, MAX_PATH),
 	PATH_KEY("dev_root", dev_root, 1, MAX_PATH),
 	PATH_KEY("cdi_dir", cdi_dir, 1, MAX_PATH),
+	PATH_KEY("devinfo_dir", devinfo_dir, 0, MAX_PATH),
 	PATH_KEY("state_dir", state_dir, 1, MAX_PATH),
 	PATH_KEY("status_socket", status_socket, 0, SOCKET_NAME_MAX_PATH),
 	TEXT_KEY("status_group", status_group, MAX_GROUP, check_group),
@@ -130,10 +131,11 @@ Settings *settings_new(void)
 	settings->sysfs_root = g_strdup("/sys");
 	settings->dev_root = g_strdup("/dev");
 	settings->cdi_dir = g_strdup("/var/run/cdi");
+	settings->devinfo_dir = g_strdup("");
 	settings->state_dir = g_strdup("/var/lib/rdmadp");
 	settings->status_socket = g_strdup("/run/rdmadp/status.sock");
 	settings->status_group = g_strdup("");
-	settings->mode_label = g_strdup("");
+	settings->mode_label = g_strdup("rdma.network.alibabacloud.com/exclusive");
 	settings->mode_label_file = g_strdup("");
 	settings->poll_s = 5;
 	settings->down_delay_s = 10;

@@ -24,6 +24,7 @@ struct allocation_pair {
 /* In exclusive mode: one device that a container gets, for those who tell about it. */
 struct allocation_grant {
 	char *id;
+	gboolean is_pci; /* the id is a PCI address */
 	char *parent; /* id of the PF of a VF, the function of a sub-function; or NULL */
 	char *rdma_devices; /* names, separated by commas */
 	char *rdma_cm, *uverbs, *umad, *issm; /* its first path of each kind; or NULL */

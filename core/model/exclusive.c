@@ -176,6 +176,22 @@ static char *join_names(GPtrArray *names, guint from)
 	return g_string_free(text, FALSE);
 }
 
+/* Without asking for a bus by name: the address ends the path of a PCI function. */
+static gboolean is_pci(const struct rdmadp_device *abi, const char *id)
+{
+	const char *last = abi->pcie_path == NULL ? NULL : strrchr(abi->pcie_path, '/');
+
+	return abi->pcie_path != NULL && strcmp(last == NULL ? abi->pcie_path : last + 1, id) == 0;
+}
+
+static void describe(struct allocation_grant *grant, const struct unit *unit)
+{
+	const struct rdmadp_device *abi = device_abi(unit->device);
+
+	grant->is_pci = is_pci(abi, unit->id);
+	grant->parent = g_strdup(abi->parent_id);
+}
+
 static gboolean add_device(struct composer *composer, const struct unit *unit, GError **error)
 {
 	struct allocation_grant *grant = allocation_add_grant(composer->allocation, unit->id);
@@ -194,7 +210,7 @@ static gboolean add_device(struct composer *composer, const struct unit *unit, G
 		if (compose_is_uverbs(file))
 			g_ptr_array_add(composer->names, file->rdma_device);
 	}
-	grant->parent = g_strdup(device_abi(unit->device)->parent_id);
+	describe(grant, unit);
 	grant->rdma_devices = join_names(composer->names, before);
 	return TRUE;
 }

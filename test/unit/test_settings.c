@@ -98,7 +98,8 @@ static void every_key_is_read(void **state)
 		"kubelet : { device_plugins_dir = \"/k/d//\"; plugins_registry_dir = \"/k/r\";\n"
 		"  pod_resources_socket = \"/k/p.sock\"; registration = \"auto\";\n"
 		"  unique_socket_names = true; };\n"
-		"sysfs_root = \"/s\"; dev_root = \"/\"; cdi_dir = \"/c\"; state_dir = \"/st\";\n"
+		"sysfs_root = \"/s\"; dev_root = \"/\"; cdi_dir = \"/c\"; devinfo_dir = \"/di/\"; "
+		"state_dir = \"/st\";\n"
 		"status_socket = \"\"; status_group = \"rdma\";\n"
 		"mode_label = \"a.b/c\"; mode_label_file = \"/l\";\n"
 		"health = { poll = 0; down_delay = 0.5; up_delay = 1; unknown_limit = 2L;\n"
@@ -116,6 +117,7 @@ static void every_key_is_read(void **state)
 	assert_string_equal(settings->sysfs_root, "/s");
 	assert_string_equal(settings->dev_root, "/");
 	assert_string_equal(settings->cdi_dir, "/c");
+	assert_string_equal(settings->devinfo_dir, "/di");
 	assert_string_equal(settings->state_dir, "/st");
 	assert_string_equal(settings->status_socket, "");
 	assert_string_equal(settings->status_group, "rdma");
@@ -287,7 +289,8 @@ static void a_label_file_needs_a_label(void **state)
 {
 	(void)state;
 	g_autoptr(GPtrArray) findings = findings_new();
-	g_autoptr(Settings) settings = parse("mode_label_file = \"/x\";", findings);
+	g_autoptr(Settings) settings =
+		parse("mode_label = \"\"; mode_label_file = \"/x\";", findings);
 	assert_non_null(settings);
 	assert_int_equal(findings_count(findings, FINDING_WARNING), 1);
 }
