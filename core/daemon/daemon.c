@@ -58,9 +58,11 @@ static void refuse_modes(const ResourceFile *file, GPtrArray *findings)
 	for (guint i = 0; i < file->resources->len; i++) {
 		const ResourceConfig *config = g_ptr_array_index(file->resources, i);
 
-		if (config->mode != RESOURCE_SHARED)
+		if (config->mode == RESOURCE_AUTO)
 			findings_add(findings, FINDING_ERROR,
-				     "configList[%u].mode: this version serves \"shared\" only", i);
+				     "configList[%u].mode: this version serves \"shared\" and "
+				     "\"exclusive\" only",
+				     i);
 	}
 }
 

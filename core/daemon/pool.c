@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "edge/backend.h"
+#include "edge/device_info.h"
 #include "edge/log.h"
+#include "model/exclusive.h"
 #include "model/health.h"
 #include "model/selector.h"
 
@@ -13,6 +15,7 @@ struct pool {
 	ResourceConfig *config;
 	Resource *resource;
 	Plugin *plugin;
+	DeviceInfoDir *device_info; /* NULL: none are written */
 	void (*rescan)(gpointer data);
 	gpointer rescan_data;
 	struct health_rules rules;
@@ -78,6 +81,17 @@ static gboolean pool_add_extra_devices(Pool *pool, Allocation *allocation, GErro
 	return paths != NULL;
 }
 
+/* Tells the container and the network plugins which devices were given. */
+static void pool_describe(Pool *pool, Allocation *allocation)
+{
+	g_autoptr(GError) error = NULL;
+
+	device_info_add_env(allocation, pool->config);
+	if (pool->device_info != NULL &&
+	    !device_info_dir_write(pool->device_info, allocation, &error))
+		log_warning(pool->config->full_name, "Allocate: %s", error->message);
+}
+
 static Allocation *pool_allocate(Snapshot *snapshot, const char *const *ids, gsize n_ids,
 				 gpointer data, GError **error)
 {
@@ -92,11 +106,26 @@ static Allocation *pool_allocate(Snapshot *snapshot, const char *const *ids, gsi
 
 	if (allocation == NULL || !pool_add_extra_devices(pool, allocation, error))
 		return NULL;
+	if (allocation->grants->len > 0)
+		pool_describe(pool, allocation);
 	allocation_finish(allocation);
 	return g_steal_pointer(&allocation);
 }
 
-static const struct plugin_ops pool_ops = {.allocate = pool_allocate};
+static GPtrArray *pool_prefer(Snapshot *snapshot, const struct preference *wanted, gpointer data)
+{
+	const Pool *pool = data;
+
+	/* All slots of a shared resource are alike. */
+	if (snapshot->units == NULL)
+		return NULL;
+	return exclusive_prefer(snapshot, (const char *const *)wanted->available,
+				(const char *const *)wanted->must, (gsize)wanted->size,
+				pool->config->allocation_policy);
+}
+
+static const struct plugin_ops shared_ops = {.allocate = pool_allocate};
+static const struct plugin_ops exclusive_ops = {.allocate = pool_allocate, .prefer = pool_prefer};
 
 Pool *pool_new(const struct pool_host *host, ResourceConfig *config, void (*rescan)(gpointer data),
 	       gpointer rescan_data)
@@ -110,7 +139,12 @@ Pool *pool_new(const struct pool_host *host, ResourceConfig *config, void (*resc
 	pool->rescan_data = rescan_data;
 	rules_set(&pool->rules, &config->health, host->settings);
 	pool->trackers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, tracker_free);
-	pool->plugin = kubelet_add(host->kubelet, config->full_name, &pool_ops, pool);
+	if (config->mode != RESOURCE_SHARED && host->settings->devinfo_dir[0] != '\0')
+		pool->device_info =
+			device_info_dir_new(host->settings->devinfo_dir, config->full_name);
+	pool->plugin =
+		kubelet_add(host->kubelet, config->full_name,
+			    config->mode == RESOURCE_SHARED ? &shared_ops : &exclusive_ops, pool);
 	return pool;
 }
 
@@ -122,6 +156,7 @@ void pool_free(Pool *pool)
 		g_source_remove(pool->tick);
 	if (pool->plugin != NULL)
 		plugin_remove(pool->plugin);
+	device_info_dir_free(pool->device_info);
 	g_hash_table_unref(pool->trackers);
 	resource_free(pool->resource);
 	resource_config_unref(pool->config);

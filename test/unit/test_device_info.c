@@ -69,13 +69,15 @@ static void variables_are_those_of_the_sriov_plugin(void **state)
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(ResourceConfig) config = config_named(cases[i].prefix, cases[i].name);
 		g_autoptr(Allocation) allocation = two_devices();
-		guint n = g_strv_length((GStrv)cases[i].variables);
+		gsize n = g_strv_length((GStrv)cases[i].variables);
 
 		device_info_add_env(allocation, config);
 		assert_int_equal(allocation->envs->len, 2 * n);
-		for (guint j = 0; j < n; j++) {
-			const struct allocation_pair *ids = allocation->envs->pdata[2 * j];
-			const struct allocation_pair *info = allocation->envs->pdata[2 * j + 1];
+		for (gsize j = 0; j < n; j++) {
+			const struct allocation_pair *ids =
+				g_ptr_array_index(allocation->envs, 2 * j);
+			const struct allocation_pair *info =
+				g_ptr_array_index(allocation->envs, 2 * j + 1);
 			g_autofree char *info_key =
 				g_strconcat(cases[i].variables[j], "_INFO", NULL);
 

@@ -58,6 +58,7 @@ static void machines_are_described_as_expected(void **state)
 		"garbage",
 		"qib",
 		"subfunctions",
+		"two-sockets",
 		"unusable",
 		"vendors",
 		"xdr-smi",

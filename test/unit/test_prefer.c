@@ -76,7 +76,7 @@ static struct prefer_candidate candidate_parse(char **fields)
 
 	return (struct prefer_candidate){
 		.id = id + must,
-		.numa_node = fields[1][0] != '\0' ? atoi(fields[1]) : -1,
+		.numa_node = fields[1][0] != '\0' ? (int)strtol(fields[1], NULL, 10) : -1,
 		.pcie_root = fields[2],
 		.pcie_path = fields[3],
 		.parent = g_strv_length(fields) > 4 && fields[4][0] != '\0' ? fields[4] : NULL,

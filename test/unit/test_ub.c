@@ -37,7 +37,7 @@ static void assert_health(struct machine *machine, const char *id, const char *e
 
 static void machines_are_described_as_expected(void **state)
 {
-	static const char *const names[] = {"ub-a11", "ub-odd"};
+	static const char *const names[] = {"two-sockets", "ub-a11", "ub-odd"};
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
