@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/mode_label.h"
+
+#include <string.h>
+
+#include "edge/file_watch.h"
+#include "edge/log.h"
+#include "edge/small_file.h"
+#include "model/labels.h"
+
+#define AREA "mode"
+#define EXCLUSIVE_VALUE "true"
+
+struct mode_label {
+	void (*changed)(gpointer data);
+	gpointer data;
+	char *key;
+	char *path; /* "": none */
+	FileWatch *watch;
+	gboolean exclusive;
+	char *trouble; /* what was last said about the file */
+};
+
+static const char *node_name(void)
+{
+	const char *name = g_getenv("NODE_NAME");
+
+	return name != NULL && *name != '\0' ? name : g_get_host_name();
+}
+
+static void say_trouble(ModeLabel *self, const char *trouble)
+{
+	if (trouble != NULL && g_strcmp0(trouble, self->trouble) != 0)
+		log_warning(AREA, "mode_label_file '%s' cannot be read: %s; it stays %s mode",
+			    self->path, trouble, self->exclusive ? "exclusive" : "shared");
+	g_free(self->trouble);
+	self->trouble = g_strdup(trouble);
+}
+
+/* FALSE: the file says nothing, and that was said. */
+static gboolean read_file(ModeLabel *self, gboolean *ret_exclusive)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	g_autofree char *value = NULL;
+	gsize length;
+
+	text = small_file_read(self->path, &length, &error);
+	if (text == NULL) {
+		say_trouble(self, error->message);
+		return FALSE;
+	}
+	say_trouble(self, NULL);
+	value = labels_find(text, self->key);
+	*ret_exclusive = g_strcmp0(value, EXCLUSIVE_VALUE) == 0;
+	return TRUE;
+}
+
+static void say(const ModeLabel *self)
+{
+	log_info(AREA, "node %s has %s label, enabling %s mode", node_name(),
+		 self->exclusive ? "exclusive" : "no exclusive",
+		 self->exclusive ? "exclusive" : "shared");
+}
+
+static void on_change(gpointer data)
+{
+	ModeLabel *self = data;
+	gboolean exclusive;
+
+	if (!read_file(self, &exclusive) || exclusive == self->exclusive)
+		return;
+	self->exclusive = exclusive;
+	say(self);
+	self->changed(self->data);
+}
+
+static void open_file(ModeLabel *self)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (self->path[0] == '\0') {
+		self->exclusive = FALSE;
+		return;
+	}
+	self->watch = file_watch_new(self->path, on_change, self, &error);
+	if (self->watch == NULL)
+		log_error(AREA, "'%s' cannot be watched: %s; a change of the label is not seen",
+			  self->path, error->message);
+	read_file(self, &self->exclusive);
+}
+
+static void close_file(ModeLabel *self)
+{
+	g_clear_pointer(&self->watch, file_watch_free);
+	g_free(self->key);
+	g_free(self->path);
+}
+
+static void take_settings(ModeLabel *self, const Settings *settings)
+{
+	self->key = g_strdup(settings->mode_label);
+	self->path = g_strdup(settings->mode_label_file);
+	open_file(self);
+}
+
+ModeLabel *mode_label_new(const Settings *settings, void (*changed)(gpointer data), gpointer data)
+{
+	ModeLabel *self = g_new0(ModeLabel, 1);
+
+	self->changed = changed;
+	self->data = data;
+	take_settings(self, settings);
+	if (self->exclusive)
+		say(self);
+	return self;
+}
+
+void mode_label_free(ModeLabel *label)
+{
+	if (label == NULL)
+		return;
+	close_file(label);
+	g_free(label->trouble);
+	g_free(label);
+}
+
+void mode_label_configure(ModeLabel *label, const Settings *settings)
+{
+	gboolean before = label->exclusive;
+
+	if (strcmp(settings->mode_label, label->key) == 0 &&
+	    strcmp(settings->mode_label_file, label->path) == 0)
+		return;
+	close_file(label);
+	take_settings(label, settings);
+	if (label->exclusive == before)
+		return;
+	say(label);
+	label->changed(label->data);
+}
+
+gboolean mode_label_is_exclusive(const ModeLabel *label)
+{
+	return label->exclusive;
+}

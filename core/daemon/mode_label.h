@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The label of the node that resources with "mode": "auto" follow, as the settings'
+ * mode_label_file says while the daemon runs. A file that cannot be read says nothing:
+ * what it said last holds.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "edge/settings.h"
+
+typedef struct mode_label ModeLabel;
+
+/* 'changed' is called in the main loop, after the value has changed. */
+ModeLabel *mode_label_new(const Settings *settings, void (*changed)(gpointer data), gpointer data);
+/* NULL is a no-op. */
+void mode_label_free(ModeLabel *label);
+/* The settings name another label or file, perhaps. */
+void mode_label_configure(ModeLabel *label, const Settings *settings);
+
+/* TRUE while the label is there with the value "true". */
+gboolean mode_label_is_exclusive(const ModeLabel *label);
