@@ -31,7 +31,7 @@ static GOptionContext *options_context(Options *options)
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON", NULL},
 		{"version", 'v', 0, G_OPTION_ARG_NONE, &options->version, "print the version",
 		 NULL},
-		{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->words, NULL,
+		{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->words, NULL,
 		 "[COMMAND]"},
 		G_OPTION_ENTRY_NULL,
 	};
@@ -106,6 +106,17 @@ static void override(Settings *settings, const char *option, const char *path, c
 		findings_add(findings, FINDING_ERROR, "--%s: %s", option, error->message);
 }
 
+/* The settings want absolute paths, a command line is typed somewhere. */
+static void override_path(Settings *settings, const char *option, const char *path,
+			  const char *value, GPtrArray *findings)
+{
+	g_autofree char *absolute = NULL;
+
+	if (value != NULL && *value != '\0')
+		absolute = g_canonicalize_filename(value, NULL);
+	override(settings, option, path, absolute != NULL ? absolute : value, findings);
+}
+
 Settings *options_settings(const Options *options, GPtrArray *findings)
 {
 	g_autoptr(Settings) settings =
@@ -113,11 +124,11 @@ Settings *options_settings(const Options *options, GPtrArray *findings)
 
 	if (settings == NULL)
 		return NULL;
-	override(settings, "resources", "resources", options->resources, findings);
-	override(settings, "kubelet-dir", "kubelet.device_plugins_dir", options->kubelet_dir,
-		 findings);
-	override(settings, "backend-dir", "backend_dir", options->backend_dir, findings);
-	override(settings, "sysfs", "sysfs_root", options->sysfs, findings);
+	override_path(settings, "resources", "resources", options->resources, findings);
+	override_path(settings, "kubelet-dir", "kubelet.device_plugins_dir", options->kubelet_dir,
+		      findings);
+	override_path(settings, "backend-dir", "backend_dir", options->backend_dir, findings);
+	override_path(settings, "sysfs", "sysfs_root", options->sysfs, findings);
 	override(settings, "log-level", "log.level", options->log_level, findings);
 	if (options->use_cdi)
 		findings_add(findings, FINDING_ERROR,

@@ -100,6 +100,36 @@ static void wrong_settings_are_refused_with_every_error(void **state)
 	assert_refused(node, texts);
 }
 
+static void of_very_many_errors_some_are_told(void **state)
+{
+	static const char *const texts[] = {"configList[49]: neither", "and 500 more", NULL};
+	struct node *node = *state;
+	g_autoptr(GString) json = g_string_new("{\"configList\":[{}");
+	for (int i = 1; i < 300; i++)
+		g_string_append(json, ",{}");
+	g_string_append(json, "]}");
+	node_resources(node, json->str);
+	assert_refused(node, texts);
+}
+
+static void paths_on_the_command_line_may_be_relative(void **state)
+{
+	struct node *node = *state;
+	g_autofree char *script =
+		g_strdup_printf("cd %s; exec \"$@\" --resources etc/config.json --kubelet-dir "
+				"./kubelet/ --sysfs etc/../sys",
+				node->root);
+	node_resources(node, "{\"configList\":[{\"resourceName\":\"hca\",\"rdmaHcaMax\":2,"
+			     "\"selectors\":{\"buses\":[\"mock\"]}}]}");
+	node_mock(node, "device a\nrdma mlx5_0 -\nport 1 infiniband active\n"
+			"uverbs infiniband/uverbs0 231:192\nrdma_cm infiniband/rdma_cm 10:121\n");
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, script);
+	node_kubelet_says(node, "{\"event\":\"list\",\"first\":true,\"healthy\":2}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 static void a_missing_backend_leaves_its_resource_at_0_and_the_others_run(void **state)
 {
 	struct node *node = *state;
@@ -177,6 +207,8 @@ int main(void)
 		TEST(two_buses_in_one_resource_are_refused),
 		TEST(a_missing_resource_file_is_refused),
 		TEST(wrong_settings_are_refused_with_every_error),
+		TEST(of_very_many_errors_some_are_told),
+		TEST(paths_on_the_command_line_may_be_relative),
 		TEST(a_missing_backend_leaves_its_resource_at_0_and_the_others_run),
 		cmocka_unit_test(a_node_without_rdma_stays_up_with_0_devices),
 		TEST(no_kubelet_directory_is_waited_for),
