@@ -9,6 +9,8 @@
 
 #define DAY 86400
 #define YEAR (365.0 * DAY)
+/* Timers count milliseconds: less would mean without a pause. */
+#define LEAST_SECONDS 0.001
 #define MAX_PATH 4095
 #define MAX_LABEL 317 /* 253, '/', 63 */
 #define MAX_GROUP 32
@@ -281,6 +283,9 @@ char *settings_set_number(Settings *settings, const struct setting_key *key, dou
 	if (!(number >= key->min && number <= key->max))
 		return g_strdup_printf("%.15g is out of range; from %.0f to %.0f are allowed",
 				       number, key->min, key->max);
+	if (key->kind == SETTING_SECONDS && number > 0 && number < LEAST_SECONDS)
+		return g_strdup_printf("%.15g is less than a millisecond; write 0 or %g", number,
+				       LEAST_SECONDS);
 	if (key->kind == SETTING_SECONDS)
 		G_STRUCT_MEMBER(double, settings, key->offset) = number;
 	else

@@ -161,6 +161,8 @@ static const struct {
 	{"health = { poll = false; };", "line 1: health.poll: false is not a number of seconds\n"},
 	{"health = { poll = -1; };",
 	 "line 1: health.poll: -1 is out of range; from 0 to 86400 are allowed\n"},
+	{"health = { poll = 0.0001; };",
+	 "line 1: health.poll: 0.0001 is less than a millisecond; write 0 or 0.001\n"},
 	{"health = { missing_scans = 0; };",
 	 "line 1: health.missing_scans: 0 is out of range; from 1 to 1000 are allowed\n"},
 	{"health = { missing_scans = 2.5; };",
