@@ -18,6 +18,9 @@
 /* And for the disk. */
 #define STATE_WAIT_MS 500
 
+/* Of what is wrong with a file. */
+#define MOST_FINDINGS 100
+
 /* Open files: without anything but one resource, and what is asked for so that even
  * a hundred HCAs that hang at once leave enough. */
 #define LEAST_DESCRIPTORS 64
@@ -42,13 +45,16 @@ struct daemon {
 
 static void findings_print(const char *path, GPtrArray *findings)
 {
-	for (guint i = 0; i < findings->len; i++) {
+	for (guint i = 0; i < MIN(findings->len, MOST_FINDINGS); i++) {
 		const struct finding *finding = g_ptr_array_index(findings, i);
 		enum log_level level =
 			finding->level == FINDING_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING;
 
 		log_message(level, path, "%s", finding->text);
 	}
+	if (findings->len > MOST_FINDINGS)
+		log_warning(path, "and %u more: rdmadp check-config shows all",
+			    findings->len - MOST_FINDINGS);
 	g_ptr_array_set_size(findings, 0);
 }
 

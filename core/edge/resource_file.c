@@ -12,6 +12,8 @@
 #define LONGEST_PERIOD_S (30 * 24 * 60 * 60)
 /* A ConfigMap holds 1 MiB. */
 #define LARGEST_FILE 4194304
+/* Each has a socket, a server and two lines in the node's status. */
+#define MOST_RESOURCES 1000
 
 /* A period above 30 days is taken as 30 days: timers count milliseconds in 32 bits. */
 static void read_period(const JsonValue *value, int *ret_seconds, GPtrArray *findings)
@@ -55,7 +57,10 @@ static void read_config_list(const JsonValue *value, const struct json_field *fi
 	ResourceFile *file = target;
 	if (!reader_expect(value, JSON_KIND_ARRAY, findings))
 		return;
-	for (guint i = 0; i < value->items->len; i++)
+	if (value->items->len > MOST_RESOURCES)
+		reader_error(value, findings, "has %u entries; at most %d are possible",
+			     value->items->len, MOST_RESOURCES);
+	for (guint i = 0; i < MIN(value->items->len, MOST_RESOURCES); i++)
 		g_ptr_array_add(file->resources,
 				resource_parse_entry(g_ptr_array_index(value->items, i), findings));
 }

@@ -254,6 +254,27 @@ static void long_lists_are_read(void **state)
 	assert_int_equal(g_strv_length(selector->values[SELECTOR_IF_NAMES]), 10001);
 }
 
+static void too_many_resources_are_refused(void **state)
+{
+	(void)state;
+	for (guint n = 1000; n <= 1001; n++) {
+		g_autoptr(GString) text = g_string_new("{\"configList\":[");
+		for (guint i = 0; i < n; i++)
+			g_string_append_printf(text,
+					       "%s{\"resourceName\":\"r%u\",\"devices\":[\"a\"]}",
+					       i > 0 ? "," : "", i);
+		g_string_append(text, "]}");
+		g_autoptr(GPtrArray) findings = findings_new();
+		g_autoptr(ResourceFile) file = resource_file_parse(text->str, text->len, findings);
+		assert_int_equal(file != NULL, n == 1000);
+		assert_int_equal(findings_count(findings, FINDING_ERROR), n - 1000);
+		const struct finding *first = g_ptr_array_index(findings, 0);
+		if (n > 1000)
+			assert_string_equal(first->text, "configList: has 1001 entries; at most "
+							 "1000 are possible");
+	}
+}
+
 static void the_manual_describes_every_selector(void **state)
 {
 	(void)state;
@@ -278,6 +299,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_permission_is_said),
 		cmocka_unit_test(earlier_findings_do_not_count),
 		cmocka_unit_test(long_lists_are_read),
+		cmocka_unit_test(too_many_resources_are_refused),
 		cmocka_unit_test(the_manual_describes_every_selector),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
