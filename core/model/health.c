@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/health.h"
 
-#define US_PER_S G_GINT64_CONSTANT(1000000)
-
 static void health_enter(struct health *health, enum health_state state, gint64 now_us)
 {
 	health->state = state;
@@ -11,136 +9,173 @@ static void health_enter(struct health *health, enum health_state state, gint64 
 
 void health_clear(struct health *health)
 {
-	g_free(health->reason);
+	g_free(health->text);
 	*health = (struct health){0};
 }
 
 gboolean health_is_good(const struct health *health)
 {
-	return health->state != HEALTH_STATE_UNHEALTHY && health->state != HEALTH_STATE_RECOVERING;
+	switch (health->state) {
+	case HEALTH_STATE_UNKNOWN:
+	case HEALTH_STATE_HEALTHY:
+	case HEALTH_STATE_SUSPECT:
+		return TRUE;
+	case HEALTH_STATE_UNHEALTHY:
+	case HEALTH_STATE_RECOVERING:
+	case HEALTH_STATE_MISSING:
+		break;
+	}
+	return FALSE;
 }
 
-static void health_set_reason(struct health *health, const char *reason)
+static void health_set_reason(struct health *health, enum health_code code, const char *text)
 {
-	if (reason == NULL || g_strcmp0(reason, health->reason) == 0)
+	health->code = code;
+	if (g_strcmp0(text, health->text) == 0)
 		return;
-	g_free(health->reason);
-	health->reason = g_strdup(reason);
+	g_free(health->text);
+	health->text = g_strdup(text);
 }
 
 /* Unreadable until it is looked at, so that one which never answers ends unhealthy. */
-void health_restore(struct health *health, gboolean good, gboolean was_good, const char *reason,
-		    gint64 now_us)
+void health_restore(struct health *health, gboolean good, gboolean was_good, gint64 now_us)
 {
 	health_enter(health, good ? HEALTH_STATE_UNKNOWN : HEALTH_STATE_UNHEALTHY, now_us);
 	health->unreadable_since_us = now_us;
 	health->was_good = was_good;
-	health->bad = !good;
-	if (!good)
-		health_set_reason(health, reason);
 }
+
+static void health_fail(struct health *health, gint64 now_us)
+{
+	health_enter(health,
+		     health->code == HEALTH_CODE_GONE ? HEALTH_STATE_MISSING
+						      : HEALTH_STATE_UNHEALTHY,
+		     now_us);
+}
+
+/* --- what is seen --- */
 
 static void health_see_good(struct health *health, gint64 now_us)
 {
-	health->was_good = TRUE;
-	health->bad = FALSE;
 	switch (health->state) {
 	case HEALTH_STATE_SUSPECT:
-		health->flaps++;
+		health->flaps += health->pending ? 0 : 1;
 		health_enter(health, HEALTH_STATE_HEALTHY, now_us);
 		break;
 	case HEALTH_STATE_UNKNOWN:
 		health_enter(health, HEALTH_STATE_HEALTHY, now_us);
 		break;
 	case HEALTH_STATE_UNHEALTHY:
+	case HEALTH_STATE_MISSING:
 		health_enter(health, HEALTH_STATE_RECOVERING, now_us);
 		break;
 	case HEALTH_STATE_HEALTHY:
 	case HEALTH_STATE_RECOVERING:
 		break;
 	}
+	health->pending = FALSE;
 }
 
 /* What was unreadable at the first look was told as healthy, so that a bad
- * observation afterwards is a change like any other; without any look before, it is
- * the first word and needs no delay. */
+ * observation afterwards is a change like any other; without any look before, or with
+ * none of a complete HCA, it is the first word and needs no delay. */
 static void health_see_bad(struct health *health, gint64 now_us)
 {
-	health->bad = TRUE;
+	gboolean first = health->since_us == 0 || health->pending;
+
+	health->pending = FALSE;
 	switch (health->state) {
 	case HEALTH_STATE_UNKNOWN:
-		health_enter(health,
-			     health->since_us == 0 ? HEALTH_STATE_UNHEALTHY : HEALTH_STATE_SUSPECT,
-			     now_us);
+	case HEALTH_STATE_SUSPECT:
+		if (first)
+			health_fail(health, now_us);
+		else if (health->state == HEALTH_STATE_UNKNOWN)
+			health_enter(health, HEALTH_STATE_SUSPECT, now_us);
 		break;
 	case HEALTH_STATE_HEALTHY:
 		health_enter(health, HEALTH_STATE_SUSPECT, now_us);
 		break;
 	case HEALTH_STATE_RECOVERING:
 		health->flaps++;
-		health_enter(health, HEALTH_STATE_UNHEALTHY, now_us);
+		health_fail(health, now_us);
 		break;
-	case HEALTH_STATE_SUSPECT:
 	case HEALTH_STATE_UNHEALTHY:
+	case HEALTH_STATE_MISSING:
+		if ((health->state == HEALTH_STATE_MISSING) != (health->code == HEALTH_CODE_GONE))
+			health_fail(health, now_us);
 		break;
 	}
+}
+
+static void health_see_pending(struct health *health, gint64 now_us)
+{
+	if (health->since_us != 0 && !health->pending) {
+		health_see_bad(health, now_us);
+		return;
+	}
+	health->pending = TRUE;
+	if (health->state == HEALTH_STATE_UNKNOWN)
+		health_enter(health, HEALTH_STATE_SUSPECT, now_us);
 }
 
 static void health_see_unreadable(struct health *health, gint64 now_us)
 {
 	if (health->unreadable_since_us == 0)
 		health->unreadable_since_us = now_us;
+	/* Its files have come, so that it was read at all: this is the first look. */
+	if (health->pending && health->state == HEALTH_STATE_SUSPECT)
+		health_enter(health, HEALTH_STATE_UNKNOWN, now_us);
+	health->pending = FALSE;
 	if (health->state == HEALTH_STATE_UNKNOWN && health->since_us == 0)
 		health->since_us = now_us;
 }
 
-/* TRUE if the observation says that the HCA is bad now. */
-static gboolean health_counts_as_bad(struct health *health, const struct health_rules *rules,
-				     enum health_observed observed, gboolean link)
+/* FALSE if the observation is not worth anything yet. */
+static gboolean health_counts(struct health *health, const struct health_rules *rules,
+			      enum health_observed observed)
 {
-	switch (observed) {
-	case HEALTH_OBSERVED_ABSENT:
+	if (observed == HEALTH_OBSERVED_ABSENT)
 		return ++health->misses >= rules->missing_scans;
-	case HEALTH_OBSERVED_REMOVED:
-		health->misses = rules->missing_scans;
-		return TRUE;
-	case HEALTH_OBSERVED_BAD:
-		return !(link && rules->assume_initial && !health->was_good);
-	case HEALTH_OBSERVED_GOOD:
-	case HEALTH_OBSERVED_UNREADABLE:
-		break;
+	health->misses = observed == HEALTH_OBSERVED_REMOVED ? rules->missing_scans : 0;
+	return TRUE;
+}
+
+static void health_see(struct health *health, const struct health_rules *rules,
+		       const struct health_sight *sight, gint64 now_us)
+{
+	if (!health_counts(health, rules, sight->observed))
+		return;
+	health->unreadable_since_us = 0;
+	health->assumed = sight->observed == HEALTH_OBSERVED_BAD &&
+			  sight->code == HEALTH_CODE_LINK && rules->assume_initial &&
+			  !health->was_good;
+	if (sight->observed != HEALTH_OBSERVED_GOOD)
+		health_set_reason(health, sight->code, sight->text);
+	if (sight->observed == HEALTH_OBSERVED_PENDING) {
+		health_see_pending(health, now_us);
+	} else if (sight->observed == HEALTH_OBSERVED_GOOD || health->assumed) {
+		/* A link taken as good on trust has not been seen up. */
+		health->was_good |= !health->assumed;
+		health_see_good(health, now_us);
+	} else {
+		health_see_bad(health, now_us);
 	}
-	return FALSE;
 }
 
 gboolean health_observe(struct health *health, const struct health_rules *rules,
-			enum health_observed observed, gboolean link, const char *reason,
-			gint64 now_us)
+			const struct health_sight *sight, gint64 now_us)
 {
 	gboolean was_good = health_is_good(health);
-	gboolean first = health->since_us == 0;
-	gboolean bad = health_counts_as_bad(health, rules, observed, link);
 
-	if (observed == HEALTH_OBSERVED_UNREADABLE) {
+	if (sight->observed == HEALTH_OBSERVED_UNREADABLE)
 		health_see_unreadable(health, now_us);
-	} else if (bad || observed == HEALTH_OBSERVED_GOOD || observed == HEALTH_OBSERVED_BAD) {
-		health->unreadable_since_us = 0;
-		if (observed == HEALTH_OBSERVED_GOOD || observed == HEALTH_OBSERVED_BAD)
-			health->misses = 0;
-		if (bad) {
-			health_set_reason(health, reason);
-			health_see_bad(health, now_us);
-		} else {
-			gboolean seen = health->was_good;
-
-			health_see_good(health, now_us);
-			/* A link taken as good on trust has not been seen up. */
-			health->was_good = seen || observed == HEALTH_OBSERVED_GOOD;
-		}
-	}
+	else
+		health_see(health, rules, sight, now_us);
 	health_tick(health, rules, now_us);
-	return first || health_is_good(health) != was_good;
+	return health_is_good(health) != was_good;
 }
+
+/* --- time --- */
 
 static gboolean health_unreadable_too_long(const struct health *health,
 					   const struct health_rules *rules, gint64 now_us)
@@ -155,17 +190,16 @@ gboolean health_tick(struct health *health, const struct health_rules *rules, gi
 
 	if (health->state == HEALTH_STATE_SUSPECT &&
 	    now_us - health->since_us >= rules->down_delay_us)
-		health_enter(health, HEALTH_STATE_UNHEALTHY, now_us);
+		health_fail(health, now_us);
 	if (health->state == HEALTH_STATE_RECOVERING &&
 	    now_us - health->since_us >= rules->up_delay_us)
 		health_enter(health, HEALTH_STATE_HEALTHY, now_us);
 	if (health_unreadable_too_long(health, rules, now_us)) {
-		g_autofree char *reason =
-			g_strdup_printf("unknown: no answer for %" G_GINT64_FORMAT " s",
-					rules->unknown_limit_us / US_PER_S);
+		g_autofree char *text = g_strdup_printf("no answer for %" G_GINT64_FORMAT " s",
+							rules->unknown_limit_us / G_USEC_PER_SEC);
 
-		health_set_reason(health, reason);
-		health_enter(health, HEALTH_STATE_UNHEALTHY, now_us);
+		health_set_reason(health, HEALTH_CODE_UNKNOWN, text);
+		health_fail(health, now_us);
 	}
 	return health_is_good(health) != was_good;
 }
@@ -186,10 +220,28 @@ gint64 health_deadline(const struct health *health, const struct health_rules *r
 	return deadline;
 }
 
+/* --- names --- */
+
 const char *health_state_name(enum health_state state)
 {
-	static const char *const names[] = {"unknown", "healthy", "suspect", "unhealthy",
-					    "recovering"};
+	static const char *const names[] = {"unknown",	 "healthy",    "suspect",
+					    "unhealthy", "recovering", "missing"};
 
 	return names[state];
+}
+
+static const char *const code_names[] = {"none",  "link",    "files",  "gone",
+					 "fatal", "unknown", "vendor", "backend"};
+
+const char *health_code_name(enum health_code code)
+{
+	return code_names[code];
+}
+
+enum health_code health_code_parse(const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(code_names); i++)
+		if (g_str_equal(name, code_names[i]))
+			return (enum health_code)i;
+	return HEALTH_CODE_NONE;
 }
