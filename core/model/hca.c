@@ -144,6 +144,11 @@ void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *confi
 		hca->ready = TRUE;
 }
 
+gboolean hca_counts(const struct hca *hca)
+{
+	return hca->ready || (hca->usable && !hca->healthy);
+}
+
 gboolean hca_is_good(const struct hca *hca)
 {
 	return hca->ready && hca->healthy;
@@ -220,6 +225,38 @@ static struct char_file *file_new(const struct rdmadp_node *node, const Resource
 	file->dev_minor = node->dev_minor;
 	file->required = is_required(node, config);
 	return file;
+}
+
+/* What the node is to its HCA, whatever its name and number are today. */
+static char *role_of(const struct rdmadp_device *abi, const struct rdmadp_node *node)
+{
+	static const char *const kinds[] = {NULL, "uverbs", "umad", "issm", "rdma_cm"};
+	guint32 of = 0;
+
+	if (node->kind == RDMADP_NODE_OTHER || node->kind >= G_N_ELEMENTS(kinds))
+		return g_strdup(node->name);
+	while (of < abi->n_rdma_devices &&
+	       g_strcmp0(abi->rdma_devices[of]->name, node->rdma_device) != 0)
+		of++;
+	if (node->kind == RDMADP_NODE_RDMA_CM || (of == 0 && node->port <= 1))
+		return g_strdup(kinds[node->kind]);
+	return g_strdup_printf("%s %u/%u", kinds[node->kind], of, node->port);
+}
+
+GHashTable *hca_numbers(const struct hca *hca, const ResourceConfig *config)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+	GHashTable *numbers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+
+	for (guint32 i = 0; i < abi->n_nodes; i++) {
+		const struct rdmadp_node *node = abi->nodes[i];
+
+		if (is_wanted(abi, node, config))
+			g_hash_table_insert(
+				numbers, role_of(abi, node),
+				g_strdup_printf("%u:%u", node->dev_major, node->dev_minor));
+	}
+	return numbers;
 }
 
 void hca_add_files(const struct hca *hca, const ResourceConfig *config, GPtrArray *files)

@@ -39,6 +39,11 @@ void retire_free(Retire *retire)
 	g_free(retire);
 }
 
+void retire_set_after(Retire *retire, gint64 after_us)
+{
+	retire->after_us = after_us;
+}
+
 /* Ids that are wanted again are no ghosts. */
 static void welcome_back(Retire *self, const Snapshot *wanted)
 {

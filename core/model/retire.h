@@ -17,6 +17,8 @@ Retire *retire_new(gint64 after_us);
 void retire_free(Retire *retire);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Retire, retire_free)
 
+void retire_set_after(Retire *retire, gint64 after_us);
+
 /* What to publish for 'wanted': that itself, or a copy with the retiring ids at its end.
  * To be called for everything that is published. Returns a reference. */
 Snapshot *retire_apply(Retire *retire, Snapshot *wanted, gint64 now_us);

@@ -15,14 +15,14 @@ static gboolean any_ready(GPtrArray *hcas)
 	return FALSE;
 }
 
-/* Those that count: a device that never was an RDMA adapter here, because it belongs to
- * a virtual machine or has no driver, must not cost the others their slots. */
-static guint n_usable(GPtrArray *hcas)
+/* A device that never was an RDMA adapter here, because it belongs to a virtual machine
+ * or has no driver, must not cost the others their slots. */
+static guint n_counting(GPtrArray *hcas)
 {
 	guint n = 0;
 
 	for (guint i = 0; i < hcas->len; i++)
-		n += ((const struct hca *)g_ptr_array_index(hcas, i))->usable ? 1 : 0;
+		n += hca_counts(g_ptr_array_index(hcas, i)) ? 1 : 0;
 	return n;
 }
 
@@ -30,12 +30,12 @@ static guint n_slots(const ResourceConfig *config, GPtrArray *hcas)
 {
 	if (!any_ready(hcas))
 		return 0;
-	return config->rdma_hca_max < 0 ? n_usable(hcas) : (guint)config->rdma_hca_max;
+	return config->rdma_hca_max < 0 ? n_counting(hcas) : (guint)config->rdma_hca_max;
 }
 
 static gboolean is_bad(const struct hca *hca)
 {
-	return hca->usable && !hca_is_good(hca);
+	return hca_counts(hca) && !hca_is_good(hca);
 }
 
 static guint n_bad(GPtrArray *hcas)
@@ -70,7 +70,7 @@ static gboolean all_bad(enum health_policy policy, GPtrArray *hcas)
 
 	if (policy == HEALTH_OFF)
 		return FALSE;
-	return bad == n_usable(hcas) || (policy == HEALTH_ANY_DEVICE && bad > 0);
+	return bad == n_counting(hcas) || (policy == HEALTH_ANY_DEVICE && bad > 0);
 }
 
 GByteArray *shared_bad_slots(const ResourceConfig *config, GPtrArray *hcas)

@@ -193,6 +193,14 @@ const struct slot *snapshot_find(const Snapshot *snapshot, const char *id)
 		       : g_ptr_array_index(snapshot->slots, number - 1);
 }
 
+void snapshot_set_unhealthy(Snapshot *snapshot, const char *id)
+{
+	struct slot *slot = (struct slot *)snapshot_find(snapshot, id);
+
+	if (slot != NULL)
+		slot->healthy = FALSE;
+}
+
 void snapshot_add_file(Snapshot *snapshot, struct char_file *file)
 {
 	char_files_add(snapshot->files, file);

@@ -79,6 +79,8 @@ void snapshot_share_ids(Snapshot *snapshot, SlotIds *ids);
 void snapshot_next_slot(Snapshot *snapshot, gboolean healthy, int numa_node);
 /* A slot with an id of its own, which it takes over; not mixed with shared ones. */
 void snapshot_add_slot(Snapshot *snapshot, char *id, gboolean healthy, int numa_node);
+/* Before it is published. Nothing if there is no such slot. */
+void snapshot_set_unhealthy(Snapshot *snapshot, const char *id);
 /* NULL if there is no such slot. */
 const struct slot *snapshot_find(const Snapshot *snapshot, const char *id);
 /* As char_files_add. */
