@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/offer.h"
+
+#include <string.h>
+
+#include "model/exclusive.h"
+#include "model/retire.h"
+#include "model/sight.h"
+
+struct offer {
+	ResourceConfig *config;
+	Resource *resource;
+	HealthBoard *board;
+	Renumber *renumber;
+	Retire *retire;
+	gint64 renumbered_us; /* of the last change of numbers */
+	gboolean dirty; /* something may have changed since the last list */
+	gboolean leaving;
+	gboolean left; /* the list that says so was taken */
+	GPtrArray *news; /* about what is not health */
+	GHashTable *unusable; /* identity -> why, of what was said */
+};
+
+Offer *offer_new(ResourceConfig *config, const struct offer_rules *rules)
+{
+	Offer *offer = g_new0(Offer, 1);
+
+	offer->config = resource_config_ref(config);
+	offer->resource = resource_new(resource_config_ref(config));
+	offer->board = health_board_new(&rules->health);
+	offer->renumber = renumber_new();
+	offer->retire = retire_new(rules->retire_after_us);
+	offer->news = news_new();
+	offer->unusable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	return offer;
+}
+
+void offer_free(Offer *offer)
+{
+	if (offer == NULL)
+		return;
+	g_ptr_array_unref(offer->news);
+	g_hash_table_unref(offer->unusable);
+	retire_free(offer->retire);
+	renumber_free(offer->renumber);
+	health_board_free(offer->board);
+	resource_free(offer->resource);
+	resource_config_unref(offer->config);
+	g_free(offer);
+}
+
+Resource *offer_resource(const Offer *offer)
+{
+	return offer->resource;
+}
+
+const HealthBoard *offer_health(const Offer *offer)
+{
+	return offer->board;
+}
+
+const Renumber *offer_renumber(const Offer *offer)
+{
+	return offer->renumber;
+}
+
+guint offer_n_retiring(const Offer *offer)
+{
+	return retire_count(offer->retire);
+}
+
+/* --- health --- */
+
+/* Hands what the board says to the resource. */
+static void apply_health(const char *identity, gpointer data)
+{
+	Offer *offer = data;
+	g_autofree char *reason = health_board_reason(offer->board, identity);
+
+	resource_set_health(offer->resource, identity, reason == NULL, reason);
+	offer->dirty = TRUE;
+}
+
+static void note(Offer *offer, const struct hca *hca, const struct health_sight *sight,
+		 gint64 now_us)
+{
+	const char *identity = device_identity(hca->device);
+
+	if (offer->config->health_policy != HEALTH_OFF &&
+	    health_board_observe(offer->board, identity, device_id(hca->device), sight, now_us))
+		apply_health(identity, offer);
+}
+
+static void note_files(Offer *offer, const struct hca *hca, gint64 now_us)
+{
+	const struct health_sight sight = sight_of_files(hca);
+
+	note(offer, hca, &sight, now_us);
+}
+
+void offer_observe(Offer *offer, const char *identity, const struct rdmadp_health *health,
+		   gint64 now_us)
+{
+	const struct hca *hca = resource_find(offer->resource, identity);
+	struct health_sight sight;
+
+	if (hca == NULL || !hca->usable || !hca->present)
+		return;
+	if (sight_lacks_files(hca)) {
+		note_files(offer, hca, now_us);
+		return;
+	}
+	sight = sight_of_health(health);
+	note(offer, hca, &sight, now_us);
+	if (sight.observed == HEALTH_OBSERVED_GOOD && sight_is_idle_function(hca))
+		health_board_remark(offer->board, identity, sight.text);
+}
+
+void offer_observe_stuck(Offer *offer, const char *identity, gint64 now_us)
+{
+	static const struct rdmadp_health unknown = {.size = sizeof(unknown)};
+
+	offer_observe(offer, identity, &unknown, now_us);
+}
+
+/* Feeds every HCA that the last scan did not find. */
+static void note_absent(Offer *offer, enum health_observed observed, gint64 now_us)
+{
+	const struct health_sight sight = {observed, HEALTH_CODE_GONE,
+					   "it is not on the bus any more"};
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		if (!hca->present && hca_counts(hca))
+			note(offer, hca, &sight, now_us);
+	}
+}
+
+void offer_poll(Offer *offer, gint64 now_us)
+{
+	note_absent(offer, HEALTH_OBSERVED_ABSENT, now_us);
+}
+
+/* TRUE while an HCA that counts has not been looked at even once: the list waits for
+ * that, so that it does not say Healthy first and Unhealthy a moment later. */
+static gboolean waits_for_look(const Offer *offer, const struct hca *hca)
+{
+	const struct health *health = health_board_find(offer->board, device_identity(hca->device));
+
+	return hca_is_complete(hca) && offer->config->health_policy != HEALTH_OFF &&
+	       (health == NULL || health->pending);
+}
+
+static gboolean is_looking(const Offer *offer)
+{
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	for (guint i = 0; i < hcas->len; i++)
+		if (waits_for_look(offer, g_ptr_array_index(hcas, i)))
+			return TRUE;
+	return FALSE;
+}
+
+void offer_first_look_over(Offer *offer, gint64 now_us)
+{
+	const struct health_sight sight = {.observed = HEALTH_OBSERVED_UNREADABLE};
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		if (waits_for_look(offer, hca))
+			note(offer, hca, &sight, now_us);
+	}
+}
+
+void offer_tick(Offer *offer, gint64 now_us)
+{
+	health_board_tick(offer->board, now_us, apply_health, offer);
+}
+
+/* --- scans --- */
+
+static void note_numbers(Offer *offer, const struct hca *hca, gint64 now_us)
+{
+	const char *identity = device_identity(hca->device);
+
+	if (!renumber_note(offer->renumber, identity, hca_numbers(hca, offer->config), now_us))
+		return;
+	offer->renumbered_us = now_us;
+	news_add(offer->news, NEWS_INFO,
+		 "the character devices of '%s' have other numbers than before",
+		 device_id(hca->device));
+}
+
+/* One that went before it counted is never heard of. */
+static void forget_unborn(Offer *offer)
+{
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		if (!hca->present && !hca_counts(hca))
+			health_board_forget(offer->board, device_identity(hca->device));
+	}
+}
+
+/* A device that the selectors take and that is no HCA now does not count, but whoever
+ * wrote them wants to know. */
+static void say_unusable(Offer *offer, const struct hca *hca)
+{
+	const char *identity = device_identity(hca->device);
+
+	if (g_strcmp0(g_hash_table_lookup(offer->unusable, identity), hca->missing) == 0)
+		return;
+	g_hash_table_replace(offer->unusable, g_strdup(identity), g_strdup(hca->missing));
+	news_add(offer->news, NEWS_INFO, "'%s' is selected and cannot be used: %s%s%s",
+		 device_id(hca->device), hca->missing, hca->remedy == NULL ? "" : "; ",
+		 hca->remedy == NULL ? "" : hca->remedy);
+}
+
+static void note_found(Offer *offer, gint64 now_us)
+{
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		if (sight_lacks_files(hca))
+			note_files(offer, hca, now_us);
+		else if (hca_is_complete(hca))
+			note_numbers(offer, hca, now_us);
+		else if (hca->present && !hca->usable)
+			say_unusable(offer, hca);
+	}
+}
+
+void offer_scanned(Offer *offer, GPtrArray *devices, enum offer_scan scan, gint64 now_us)
+{
+	resource_set_devices(offer->resource, devices);
+	forget_unborn(offer);
+	if (scan != OFFER_SCAN_POLLED)
+		note_absent(offer,
+			    scan == OFFER_SCAN_EVENT ? HEALTH_OBSERVED_REMOVED
+						     : HEALTH_OBSERVED_ABSENT,
+			    now_us);
+	note_found(offer, now_us);
+	/* Even without a change of health, files may have come or gone. */
+	offer->dirty = TRUE;
+}
+
+static void restore_hca(Offer *offer, const struct saved_hca *saved, gint64 now_us)
+{
+	const char *identity = device_identity(saved->device);
+	const struct hca *hca = resource_find(offer->resource, identity);
+
+	if (hca_counts(hca) && offer->config->health_policy != HEALTH_OFF)
+		health_board_restore(offer->board, identity, device_id(saved->device),
+				     saved->healthy ? NULL : saved->reason, saved->was_good,
+				     now_us);
+	if (hca_is_complete(hca))
+		note_numbers(offer, hca, now_us);
+}
+
+void offer_restore(Offer *offer, GPtrArray *saved, gint64 now_us)
+{
+	resource_restore(offer->resource, saved);
+	for (guint i = 0; i < saved->len; i++)
+		restore_hca(offer, g_ptr_array_index(saved, i), now_us);
+	offer->dirty = TRUE;
+}
+
+GPtrArray *offer_save(const Offer *offer)
+{
+	GPtrArray *saved = resource_save(offer->resource);
+
+	for (guint i = 0; i < saved->len; i++) {
+		struct saved_hca *hca = g_ptr_array_index(saved, i);
+		const struct health *health =
+			health_board_find(offer->board, device_identity(hca->device));
+
+		hca->was_good = health != NULL && health->was_good;
+	}
+	return saved;
+}
+
+void offer_give_up(Offer *offer, gint64 now_us)
+{
+	static const struct health_sight sight = {HEALTH_OBSERVED_BAD, HEALTH_CODE_BACKEND,
+						  "its backend cannot be used"};
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	for (guint i = 0; i < hcas->len; i++)
+		if (hca_counts(g_ptr_array_index(hcas, i)))
+			note(offer, g_ptr_array_index(hcas, i), &sight, now_us);
+	offer->dirty = TRUE;
+}
+
+/* --- pods --- */
+
+void offer_allocated(Offer *offer, const char *const *ids, gsize n_ids, gint64 now_us)
+{
+	for (gsize i = 0; i < n_ids; i++)
+		renumber_allocated(offer->renumber, ids[i], now_us);
+}
+
+/* An exclusive device's id is that of its HCA; a slot stands for all of them. */
+static const char *identity_of(const char *id, gpointer data)
+{
+	GPtrArray *hcas = resource_hcas(((const Offer *)data)->resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		if (strcmp(exclusive_id(hca->device), id) == 0)
+			return device_identity(hca->device);
+	}
+	return NULL;
+}
+
+static gboolean is_held(const char *id, gpointer data)
+{
+	return g_hash_table_contains(data, id);
+}
+
+struct stale {
+	GString *ids;
+	const char *why;
+};
+
+static void list_stale(const char *id, const char *why, gpointer data)
+{
+	struct stale *stale = data;
+
+	g_string_append_printf(stale->ids, "%s'%s'", stale->ids->len > 0 ? ", " : "", id);
+	stale->why = why;
+}
+
+static void tell_stale(Offer *offer)
+{
+	g_autoptr(GString) ids = g_string_new(NULL);
+	struct stale stale = {ids, NULL};
+
+	renumber_each_stale(offer->renumber, list_stale, &stale);
+	if (stale.why == NULL)
+		news_add(offer->news, NEWS_INFO, "no pod has old device numbers any more");
+	else
+		news_add(offer->news, NEWS_ERROR,
+			 "pods that hold %s have access to the numbers of before, which can be "
+			 "another HCA's now, and are reported as Unhealthy until they end: %s",
+			 ids->str, stale.why);
+}
+
+void offer_held(Offer *offer, GPtrArray *ids, gint64 asked_us)
+{
+	g_autoptr(GHashTable) held = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; i < ids->len; i++)
+		g_hash_table_add(held, g_ptr_array_index(ids, i));
+	if (retire_release(offer->retire, asked_us, is_held, held))
+		offer->dirty = TRUE;
+	if (!renumber_held(offer->renumber, ids, identity_of, offer, asked_us))
+		return;
+	tell_stale(offer);
+	offer->dirty = TRUE;
+}
+
+gint64 offer_asks_from(const Offer *offer)
+{
+	gint64 due = retire_due_us(offer->retire);
+
+	if (renumber_is_open(offer->renumber))
+		return offer->renumbered_us;
+	return due == G_MAXINT64 ? -1 : due;
+}
+
+/* --- another configuration --- */
+
+static void drop_hcas(Offer *offer, gboolean (*keeps)(const Device *device, gpointer data),
+		      gpointer data)
+{
+	g_autoptr(GPtrArray) saved = resource_save(offer->resource);
+	gboolean exclusive;
+
+	for (guint i = 0; i < saved->len;) {
+		const struct saved_hca *one = g_ptr_array_index(saved, i);
+
+		if (keeps(one->device, data)) {
+			i++;
+			continue;
+		}
+		health_board_forget(offer->board, device_identity(one->device));
+		renumber_forget(offer->renumber, device_identity(one->device));
+		g_ptr_array_remove_index(saved, i);
+	}
+	exclusive = resource_is_exclusive(offer->resource);
+	resource_free(offer->resource);
+	offer->resource = resource_new(resource_config_ref(offer->config));
+	if (offer->config->mode == RESOURCE_AUTO)
+		resource_set_exclusive(offer->resource, exclusive);
+	resource_restore(offer->resource, saved);
+}
+
+/* Without a policy nothing is bad, and health begins anew when there is one again. */
+static void configure_health(Offer *offer, gint64 now_us)
+{
+	GPtrArray *hcas = resource_hcas(offer->resource);
+
+	offer_tick(offer, now_us);
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+		const char *identity = device_identity(hca->device);
+
+		if (offer->config->health_policy == HEALTH_OFF)
+			health_board_forget(offer->board, identity);
+		apply_health(identity, offer);
+	}
+}
+
+void offer_configure(Offer *offer, ResourceConfig *config, const struct offer_rules *rules,
+		     gboolean (*keeps)(const Device *device, gpointer data), gpointer data,
+		     gint64 now_us)
+{
+	resource_config_ref(config);
+	resource_config_unref(offer->config);
+	offer->config = config;
+	offer->leaving = offer->left = FALSE;
+	health_board_set_rules(offer->board, &rules->health);
+	retire_set_after(offer->retire, rules->retire_after_us);
+	drop_hcas(offer, keeps, data);
+	configure_health(offer, now_us);
+	offer->dirty = TRUE;
+}
+
+void offer_leave(Offer *offer)
+{
+	offer->leaving = TRUE;
+	offer->dirty = TRUE;
+}
+
+gboolean offer_is_over(const Offer *offer)
+{
+	return offer->leaving && offer->left && retire_count(offer->retire) == 0;
+}
+
+/* --- what follows --- */
+
+static void mark_stale(const char *id, const char *why G_GNUC_UNUSED, gpointer data)
+{
+	snapshot_set_unhealthy(data, id);
+}
+
+static Snapshot *wanted_list(const Offer *offer)
+{
+	Snapshot *snapshot;
+
+	if (offer->leaving)
+		return snapshot_new(offer->config->full_name);
+	snapshot = resource_snapshot(offer->resource);
+	renumber_each_stale(offer->renumber, mark_stale, snapshot);
+	return snapshot;
+}
+
+Snapshot *offer_take_list(Offer *offer, gint64 now_us)
+{
+	g_autoptr(Snapshot) wanted = NULL;
+
+	if (!offer->dirty || offer_is_over(offer) || (!offer->leaving && is_looking(offer)))
+		return NULL;
+	offer->dirty = FALSE;
+	offer->left = offer->leaving;
+	wanted = wanted_list(offer);
+	return retire_apply(offer->retire, wanted, now_us);
+}
+
+gint64 offer_deadline(const Offer *offer)
+{
+	return health_board_deadline(offer->board);
+}
+
+void offer_tell(Offer *offer, gint64 now_us, GPtrArray *list)
+{
+	for (guint i = 0; i < offer->news->len; i++) {
+		const struct news *news = g_ptr_array_index(offer->news, i);
+
+		news_add(list, news->level, "%s", news->text);
+	}
+	g_ptr_array_set_size(offer->news, 0);
+	health_board_tell(offer->board, now_us, list);
+}
