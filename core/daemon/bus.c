@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/bus.h"
 
+#include <string.h>
+
+#include "daemon/looks.h"
 #include "edge/log.h"
 #include "edge/module.h"
 #include "edge/rehearsal.h"
@@ -22,6 +25,7 @@ struct bus {
 	Inventory *inventory;
 	GPtrArray *devices; /* those of the last good scan, as known; NULL before the first */
 	GPtrArray *pools; /* borrowed */
+	Looks *looks;
 	char *scan_trouble; /* what was last said about a failed scan */
 	char *doubles; /* what was last said about devices with the same identity */
 	guint rescan_timer, poll_timer, first_look_timer;
@@ -41,6 +45,7 @@ static void bus_refuse(Bus *bus, const GError *error)
 	}
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_refuse(g_ptr_array_index(bus->pools, i));
+	looks_settle(bus->looks);
 }
 
 /* Only what a resource selected is watched: other adapters are not our business. */
@@ -53,27 +58,48 @@ static gboolean bus_device_is_taken(const Bus *bus, const Device *device)
 	return FALSE;
 }
 
-static void bus_look(Bus *bus, Device *device)
-{
-	gint64 age_ms;
+/* --- health reads --- */
 
-	if (backend_check_health(bus->backend, device, &age_ms))
-		return;
+static void bus_start_look(Device *device, gpointer data)
+{
+	Bus *bus = data;
+
+	backend_check_health(bus->backend, device, NULL);
+}
+
+static void bus_on_stuck(Device *device, gpointer data)
+{
+	Bus *bus = data;
+
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_observe_stuck(g_ptr_array_index(bus->pools, i), device);
 }
 
-/* The backend gets back what it reported itself, not what is remembered. */
-static void bus_look_at_all(Bus *bus)
+static void bus_flush(gpointer data)
 {
-	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
+	Bus *bus = data;
 
-	for (guint i = 0; i < entries->len; i++) {
-		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_flush(g_ptr_array_index(bus->pools, i));
+}
 
-		if (bus_device_is_taken(bus, entry->known))
-			bus_look(bus, entry->reported);
+static const struct looks_ops bus_looks = {
+	.start = bus_start_look,
+	.stuck = bus_on_stuck,
+	.settled = bus_flush,
+};
+
+/* 'news': something may have happened just now. */
+static void bus_look_at_all(Bus *bus, gboolean news)
+{
+	for (guint i = 0; bus->devices != NULL && bus->backend != NULL && i < bus->devices->len;
+	     i++) {
+		Device *device = g_ptr_array_index(bus->devices, i);
+
+		if (bus_device_is_taken(bus, device))
+			looks_at(bus->looks, device, news);
 	}
+	looks_settle(bus->looks);
 }
 
 static gboolean bus_on_poll(gpointer data)
@@ -82,8 +108,7 @@ static gboolean bus_on_poll(gpointer data)
 
 	for (guint i = 0; bus->devices != NULL && i < bus->pools->len; i++)
 		pool_poll_begin(g_ptr_array_index(bus->pools, i));
-	if (bus->backend != NULL)
-		bus_look_at_all(bus);
+	bus_look_at_all(bus, FALSE);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -103,6 +128,7 @@ static gboolean bus_on_first_look_over(gpointer data)
 	bus->first_look_timer = 0;
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_first_look_over(g_ptr_array_index(bus->pools, i));
+	looks_settle(bus->looks);
 	return G_SOURCE_REMOVE;
 }
 
@@ -172,10 +198,19 @@ static void bus_take_devices(Bus *bus, GPtrArray *found)
 	bus->devices = bus_present_devices(bus);
 }
 
+/* Misses are counted by polls, where there are any. */
+static enum offer_scan bus_scan_kind(const Bus *bus, gboolean event_driven)
+{
+	if (event_driven)
+		return OFFER_SCAN_EVENT;
+	return bus->poll_timer != 0 ? OFFER_SCAN_POLLED : OFFER_SCAN_COUNTS;
+}
+
 static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *error,
 			   gboolean event_driven, gpointer data)
 {
 	Bus *bus = data;
+	enum offer_scan scan = bus_scan_kind(bus, event_driven);
 
 	bus_say_scan_trouble(bus, error);
 	if (devices == NULL && bus->devices != NULL)
@@ -186,9 +221,9 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 		bus->devices = inventory_save(bus->inventory, bus->name);
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_scanned(g_ptr_array_index(bus->pools, i), backend_vtable(backend),
-			     bus->devices, event_driven);
+			     bus->devices, scan);
 	bus_begin_first_look(bus);
-	bus_look_at_all(bus);
+	bus_look_at_all(bus, TRUE);
 	state_touch(bus->state);
 }
 
@@ -199,12 +234,13 @@ static void bus_on_health(Backend *backend G_GNUC_UNUSED, Device *device,
 
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_observe(g_ptr_array_index(bus->pools, i), device, health);
+	looks_done(bus->looks, device);
 }
 
 /* A backend's event is looked into at once; its scan follows when things are quiet. */
 static void bus_on_hint(Backend *backend G_GNUC_UNUSED, gpointer data)
 {
-	bus_look_at_all(data);
+	bus_look_at_all(data, TRUE);
 }
 
 static const struct backend_callbacks bus_callbacks = {
@@ -264,6 +300,7 @@ Bus *bus_new(const Settings *settings, State *state, const char *program, const 
 	bus->inventory = inventory_new();
 	if (before != NULL)
 		inventory_restore(bus->inventory, name, before);
+	bus->looks = looks_new(&bus_looks, bus);
 	bus_start(bus);
 	return bus;
 }
@@ -289,6 +326,7 @@ void bus_free(Bus *bus, guint wait_ms)
 	rehearsal_free(bus->rehearsal);
 	if (bus->backend != NULL)
 		backend_free(bus->backend, wait_ms);
+	looks_free(bus->looks);
 	if (bus->devices != NULL)
 		g_ptr_array_unref(bus->devices);
 	g_ptr_array_unref(bus->pools);
@@ -322,16 +360,21 @@ gboolean bus_has_scanned(const Bus *bus)
 	return bus->devices != NULL;
 }
 
+void bus_show_pool(Bus *bus, Pool *pool)
+{
+	if (bus->refusal != NULL)
+		pool_refuse(pool);
+	if (bus->devices != NULL && bus->backend != NULL)
+		pool_scanned(pool, backend_vtable(bus->backend), bus->devices, OFFER_SCAN_POLLED);
+	if (bus->devices != NULL)
+		bus_begin_first_look(bus);
+	bus_look_at_all(bus, FALSE);
+}
+
 void bus_add_pool(Bus *bus, Pool *pool)
 {
 	g_ptr_array_add(bus->pools, pool);
-	if (bus->refusal != NULL)
-		pool_refuse(pool);
-	if (bus->devices == NULL || bus->backend == NULL)
-		return;
-	pool_scanned(pool, backend_vtable(bus->backend), bus->devices, FALSE);
-	bus_begin_first_look(bus);
-	bus_look_at_all(bus);
+	bus_show_pool(bus, pool);
 }
 
 void bus_remove_pool(Bus *bus, Pool *pool)

@@ -29,6 +29,8 @@ gboolean bus_has_scanned(const Bus *bus);
 
 /* The pool gets the devices of the last scan, if there was one. Borrowed. */
 void bus_add_pool(Bus *bus, Pool *pool);
+/* The pool wants something else than before. */
+void bus_show_pool(Bus *bus, Pool *pool);
 void bus_remove_pool(Bus *bus, Pool *pool);
 
 /* Periods in seconds; 0 = not periodically. */

@@ -35,6 +35,7 @@ struct daemon {
 	Kubelet *kubelet;
 	NodeCheck *node_check;
 	State *state;
+	Holders *holders;
 	struct pool_host host;
 	GPtrArray *buses; /* Bus * */
 	GPtrArray *pools; /* Pool * */
@@ -102,26 +103,37 @@ static char *own_program(void)
 	return program != NULL ? g_steal_pointer(&program) : g_strdup("/proc/self/exe");
 }
 
-static Bus *daemon_bus(struct daemon *daemon, const char *program, const char *name)
+static Bus *daemon_find_bus(const struct daemon *daemon, const char *name)
 {
-	Bus *bus;
-	double poll_s = daemon->file->fault_detect_s >= 0 ? daemon->file->fault_detect_s
-							  : daemon->settings->poll_s;
-
 	for (guint i = 0; i < daemon->buses->len; i++) {
-		bus = g_ptr_array_index(daemon->buses, i);
+		Bus *bus = g_ptr_array_index(daemon->buses, i);
+
 		if (g_str_equal(bus_name(bus), name))
 			return bus;
 	}
+	return NULL;
+}
+
+static Bus *daemon_bus(struct daemon *daemon, const char *program, const char *name)
+{
+	Bus *bus = daemon_find_bus(daemon, name);
+	double poll_s = daemon->file->fault_detect_s >= 0 ? daemon->file->fault_detect_s
+							  : daemon->settings->poll_s;
+
+	if (bus != NULL)
+		return bus;
 	bus = bus_new(daemon->settings, daemon->state, program, name);
 	bus_set_periods(bus, daemon->file->rescan_s, poll_s);
 	g_ptr_array_add(daemon->buses, bus);
 	return bus;
 }
 
-static void daemon_rescan(gpointer data)
+static void daemon_rescan(Pool *pool, gpointer data)
 {
-	bus_rescan(data);
+	Bus *bus = daemon_find_bus(data, pool_config(pool)->bus);
+
+	if (bus != NULL)
+		bus_rescan(bus);
 }
 
 static void daemon_build(struct daemon *daemon)
@@ -130,15 +142,14 @@ static void daemon_build(struct daemon *daemon)
 
 	for (guint i = 0; i < daemon->file->resources->len; i++) {
 		ResourceConfig *config = g_ptr_array_index(daemon->file->resources, i);
-		Bus *bus = daemon_bus(daemon, program, config->bus);
-		Pool *pool = pool_new(&daemon->host, config, daemon_rescan, bus);
+		Pool *pool = pool_new(&daemon->host, config);
 		struct saved_resource *saved = state_take_resource(daemon->state, config);
 
 		g_ptr_array_add(daemon->pools, pool);
 		if (saved != NULL)
 			pool_restore(pool, saved);
 		saved_resource_free(saved);
-		bus_add_pool(bus, pool);
+		bus_add_pool(daemon_bus(daemon, program, config->bus), pool);
 	}
 }
 
@@ -240,11 +251,15 @@ static void daemon_open(struct daemon *daemon)
 	daemon->node_check = node_check_new(settings->sysfs_root, settings->dev_root);
 	daemon->state =
 		state_new(settings->state_dir, STATE_BOOT_ID_FILE, daemon_collect_state, daemon);
+	daemon->holders = holders_new(daemon->rpc, settings->pod_resources_socket);
 	daemon->host = (struct pool_host){
 		.settings = settings,
 		.kubelet = daemon->kubelet,
 		.node_check = daemon->node_check,
 		.state = daemon->state,
+		.holders = daemon->holders,
+		.rescan = daemon_rescan,
+		.data = daemon,
 	};
 	daemon->buses = g_ptr_array_new();
 	daemon->pools = g_ptr_array_new_with_free_func((GDestroyNotify)pool_free);
@@ -259,6 +274,7 @@ static void daemon_close(struct daemon *daemon)
 	g_ptr_array_unref(daemon->buses);
 	g_ptr_array_unref(daemon->pools);
 	state_free(daemon->state, STATE_WAIT_MS);
+	holders_free(daemon->holders);
 	node_check_free(daemon->node_check);
 	rpc_free(daemon->rpc);
 	g_main_loop_unref(daemon->loop);

@@ -7,48 +7,58 @@
 #include "edge/device_info.h"
 #include "edge/log.h"
 #include "model/exclusive.h"
-#include "model/health.h"
 #include "model/selector.h"
+
+/* How long the clock waits for others that are due soon: they share one message. */
+#define SLACK_US (50 * G_GINT64_CONSTANT(1000))
+/* Between two questions to the kubelet about the pods that hold something. */
+#define ASK_AGAIN_US (30 * G_GINT64_CONSTANT(1000000))
 
 struct pool {
 	const struct pool_host *host;
 	ResourceConfig *config;
-	Resource *resource;
+	Offer *offer;
 	Plugin *plugin;
 	DeviceInfoDir *device_info; /* NULL: none are written */
-	void (*rescan)(gpointer data);
-	gpointer rescan_data;
-	struct health_rules rules;
-	GHashTable *trackers; /* identity -> struct health * */
+	const struct rdmadp_backend *vtable; /* of the last scan; NULL before */
 	gboolean refused;
 	gboolean published;
-	gboolean dirty; /* something changed since the last list */
-	guint tick; /* source of the next health_tick, or 0 */
+	guint tick; /* source of the next offer_tick, or 0 */
+	gint64 asked_from_us; /* of the question about pods that is under way; -1: none is */
+	gint64 answered_us; /* of what time the last answer was */
 	char *trouble; /* what was last said about having nothing to offer */
+	char *ask_trouble; /* what was last said about the kubelet's silence */
 };
-
-static void tracker_free(gpointer data)
-{
-	health_clear(data);
-	g_free(data);
-}
 
 static gint64 delay_us(double override_s, double setting_s)
 {
 	return (gint64)((override_s >= 0 ? override_s : setting_s) * G_USEC_PER_SEC + 0.5);
 }
 
-static void rules_set(struct health_rules *rules, const struct health_overrides *overrides,
-		      const Settings *settings)
+static struct offer_rules rules_of(const ResourceConfig *config, const Settings *settings)
 {
-	rules->down_delay_us = delay_us(overrides->down_delay_s, settings->down_delay_s);
-	rules->up_delay_us = delay_us(overrides->up_delay_s, settings->up_delay_s);
-	rules->unknown_limit_us = delay_us(overrides->unknown_limit_s, settings->unknown_limit_s);
-	rules->missing_scans = (guint)(overrides->missing_scans >= 0 ? overrides->missing_scans
-								     : settings->missing_scans);
-	rules->assume_initial = overrides->assume_initial >= 0 ? overrides->assume_initial
-							       : settings->assume_initial;
+	const struct health_overrides *own = &config->health;
+
+	return (struct offer_rules){
+		.health =
+			{
+				.down_delay_us =
+					delay_us(own->down_delay_s, settings->down_delay_s),
+				.up_delay_us = delay_us(own->up_delay_s, settings->up_delay_s),
+				.unknown_limit_us =
+					delay_us(own->unknown_limit_s, settings->unknown_limit_s),
+				.missing_scans =
+					(guint)(own->missing_scans >= 0 ? own->missing_scans
+									: settings->missing_scans),
+				.assume_initial = own->assume_initial >= 0
+							  ? own->assume_initial
+							  : settings->assume_initial,
+			},
+		.retire_after_us = delay_us(-1, settings->retire_after_s),
+	};
 }
+
+/* --- Allocate --- */
 
 static char *pool_resolve(const struct char_file *file, gpointer data, GError **error)
 {
@@ -57,7 +67,7 @@ static char *pool_resolve(const struct char_file *file, gpointer data, GError **
 
 	/* What the last scan saw is no longer so: look again soon. */
 	if (path == NULL || strcmp(path, file->host_path) != 0)
-		pool->rescan(pool->rescan_data);
+		pool->host->rescan(pool, pool->host->data);
 	return path;
 }
 
@@ -109,6 +119,8 @@ static Allocation *pool_allocate(Snapshot *snapshot, const char *const *ids, gsi
 	if (allocation->grants->len > 0)
 		pool_describe(pool, allocation);
 	allocation_finish(allocation);
+	offer_allocated(pool->offer, ids, n_ids, g_get_monotonic_time());
+	holders_allocated(pool->host->holders);
 	return g_steal_pointer(&allocation);
 }
 
@@ -127,18 +139,18 @@ static GPtrArray *pool_prefer(Snapshot *snapshot, const struct preference *wante
 static const struct plugin_ops shared_ops = {.allocate = pool_allocate};
 static const struct plugin_ops exclusive_ops = {.allocate = pool_allocate, .prefer = pool_prefer};
 
-Pool *pool_new(const struct pool_host *host, ResourceConfig *config, void (*rescan)(gpointer data),
-	       gpointer rescan_data)
+/* --- life --- */
+
+Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 {
 	Pool *pool = g_new0(Pool, 1);
+	struct offer_rules rules = rules_of(config, host->settings);
 
 	pool->host = host;
 	pool->config = resource_config_ref(config);
-	pool->resource = resource_new(resource_config_ref(config));
-	pool->rescan = rescan;
-	pool->rescan_data = rescan_data;
-	rules_set(&pool->rules, &config->health, host->settings);
-	pool->trackers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, tracker_free);
+	pool->offer = offer_new(config, &rules);
+	pool->asked_from_us = -1;
+	pool->answered_us = -1;
 	if (config->mode != RESOURCE_SHARED && host->settings->devinfo_dir[0] != '\0')
 		pool->device_info =
 			device_info_dir_new(host->settings->devinfo_dir, config->full_name);
@@ -148,19 +160,25 @@ Pool *pool_new(const struct pool_host *host, ResourceConfig *config, void (*resc
 	return pool;
 }
 
+static void timer_clear(guint *timer)
+{
+	if (*timer != 0)
+		g_source_remove(*timer);
+	*timer = 0;
+}
+
 void pool_free(Pool *pool)
 {
 	if (pool == NULL)
 		return;
-	if (pool->tick != 0)
-		g_source_remove(pool->tick);
-	if (pool->plugin != NULL)
-		plugin_remove(pool->plugin);
+	timer_clear(&pool->tick);
+	holders_forget(pool->host->holders, pool);
+	plugin_remove(pool->plugin);
 	device_info_dir_free(pool->device_info);
-	g_hash_table_unref(pool->trackers);
-	resource_free(pool->resource);
+	offer_free(pool->offer);
 	resource_config_unref(pool->config);
 	g_free(pool->trouble);
+	g_free(pool->ask_trouble);
 	g_free(pool);
 }
 
@@ -171,7 +189,12 @@ const ResourceConfig *pool_config(const Pool *pool)
 
 const Resource *pool_resource(const Pool *pool)
 {
-	return pool->resource;
+	return offer_resource(pool->offer);
+}
+
+const Offer *pool_offer(const Pool *pool)
+{
+	return pool->offer;
 }
 
 Plugin *pool_plugin(const Pool *pool)
@@ -179,10 +202,25 @@ Plugin *pool_plugin(const Pool *pool)
 	return pool->plugin;
 }
 
+/* --- what is said --- */
+
+static void pool_say_news(Pool *pool, gint64 now_us)
+{
+	static const enum log_level levels[] = {LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR};
+	g_autoptr(GPtrArray) list = news_new();
+
+	offer_tell(pool->offer, now_us, list);
+	for (guint i = 0; i < list->len; i++) {
+		const struct news *news = g_ptr_array_index(list, i);
+
+		log_message(levels[news->level], pool->config->full_name, "%s", news->text);
+	}
+}
+
 /* Says once why the resource has nothing to offer, and once that it has again. */
 static void pool_say_trouble(Pool *pool)
 {
-	g_autofree char *trouble = resource_trouble(pool->resource);
+	g_autofree char *trouble = resource_trouble(pool_resource(pool));
 
 	if (pool->refused || g_strcmp0(trouble, pool->trouble) == 0)
 		return;
@@ -194,294 +232,219 @@ static void pool_say_trouble(Pool *pool)
 	pool->trouble = g_steal_pointer(&trouble);
 }
 
-static void pool_publish(Pool *pool)
-{
-	g_autoptr(Snapshot) snapshot = resource_snapshot(pool->resource);
-
-	if (!pool->published)
-		log_info(pool->config->full_name, "%u HCAs, %u slots, %zu of them healthy",
-			 resource_hcas(pool->resource)->len, snapshot->slots->len,
-			 snapshot_n_healthy(snapshot));
-	pool->published = TRUE;
-	pool->dirty = FALSE;
-	pool_say_trouble(pool);
-	node_check_forget(pool->host->node_check);
-	plugin_publish(pool->plugin, snapshot);
-	state_touch(pool->host->state);
-}
-
-static struct health *pool_tracker(Pool *pool, const char *identity)
-{
-	struct health *tracker = g_hash_table_lookup(pool->trackers, identity);
-
-	if (tracker == NULL) {
-		tracker = g_new0(struct health, 1);
-		g_hash_table_insert(pool->trackers, g_strdup(identity), tracker);
-	}
-	return tracker;
-}
-
-/* Hands what a tracker says to the resource; TRUE if that is news. */
-static void pool_tell(Pool *pool, const char *identity, const struct health *tracker)
-{
-	gboolean good = health_is_good(tracker);
-
-	if (pool->published)
-		log_message(good ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, pool->config->full_name,
-			    "HCA '%s' is %s%s%s", identity, good ? "Healthy" : "Unhealthy",
-			    good || tracker->reason == NULL ? "" : ": ",
-			    good || tracker->reason == NULL ? "" : tracker->reason);
-	resource_set_health(pool->resource, identity, good, good ? NULL : tracker->reason);
-}
-
-static gboolean pool_on_tick(gpointer data);
-
-/* Arms the timer for the earliest tracker that time alone will change. */
-static void pool_arm_tick(Pool *pool)
-{
-	gint64 earliest = -1;
-	gint64 now = g_get_monotonic_time();
-	GHashTableIter iter;
-	gpointer tracker;
-
-	g_hash_table_iter_init(&iter, pool->trackers);
-	while (g_hash_table_iter_next(&iter, NULL, &tracker)) {
-		gint64 deadline = health_deadline(tracker, &pool->rules);
-
-		if (deadline >= 0 && (earliest < 0 || deadline < earliest))
-			earliest = deadline;
-	}
-	if (pool->tick != 0)
-		g_source_remove(pool->tick);
-	pool->tick = 0;
-	if (earliest >= 0)
-		pool->tick = g_timeout_add((guint)(MAX(earliest - now, 0) / 1000 + 1), pool_on_tick,
-					   pool);
-}
+/* --- the clock --- */
 
 static gboolean pool_on_tick(gpointer data)
 {
 	Pool *pool = data;
-	gint64 now = g_get_monotonic_time();
-	gboolean changed = FALSE;
-	gpointer identity;
-	gpointer tracker;
-	GHashTableIter iter;
 
 	pool->tick = 0;
-	g_hash_table_iter_init(&iter, pool->trackers);
-	while (g_hash_table_iter_next(&iter, &identity, &tracker)) {
-		if (!health_tick(tracker, &pool->rules, now))
-			continue;
-		pool_tell(pool, identity, tracker);
-		changed = TRUE;
-	}
-	if (changed)
-		pool_publish(pool);
-	pool_arm_tick(pool);
+	offer_tick(pool->offer, g_get_monotonic_time());
+	pool_flush(pool);
 	return G_SOURCE_REMOVE;
 }
 
-static gboolean pool_note(Pool *pool, const char *identity, enum health_observed observed,
-			  gboolean link, const char *reason)
+/* Others that are due a moment later are waited for: what happened at the same time is
+ * told at the same time. */
+static void pool_arm_tick(Pool *pool, gint64 now_us)
 {
-	struct health *tracker = pool_tracker(pool, identity);
+	gint64 deadline_us = offer_deadline(pool->offer);
+	gint64 wait_us = MAX(deadline_us - now_us, 0);
 
-	if (pool->config->health_policy == HEALTH_OFF) {
-		tracker->since_us = 1; /* looked at: nothing to wait for */
-		return FALSE;
+	timer_clear(&pool->tick);
+	if (deadline_us < 0)
+		return;
+	wait_us += MIN(wait_us / 20, SLACK_US);
+	pool->tick = g_timeout_add((guint)(wait_us / 1000 + 1), pool_on_tick, pool);
+}
+
+/* --- who holds what --- */
+
+static GPtrArray *held_ids(const Holdings *holdings, const char *resource)
+{
+	const GPtrArray *list = holdings_list(holdings);
+	GPtrArray *ids = g_ptr_array_new();
+
+	for (guint i = 0; i < list->len; i++) {
+		const struct holding *holding = g_ptr_array_index(list, i);
+
+		for (guint j = 0; j < holding->ids->len; j++)
+			if (strcmp(holding->resource, resource) == 0)
+				g_ptr_array_add(ids, g_ptr_array_index(holding->ids, j));
 	}
-	if (!health_observe(tracker, &pool->rules, observed, link, reason, g_get_monotonic_time()))
-		return FALSE;
-	pool_tell(pool, identity, tracker);
-	return TRUE;
+	return ids;
 }
 
-/* TRUE while an HCA that counts has not been looked at even once: the list waits for
- * that, so that it does not say Healthy first and Unhealthy a moment later. */
-static gboolean pool_is_looking(Pool *pool)
+static void pool_say_silence(Pool *pool, const GError *error)
 {
-	GPtrArray *hcas = resource_hcas(pool->resource);
+	const char *text = error != NULL ? error->message : NULL;
 
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
+	if (g_strcmp0(text, pool->ask_trouble) == 0)
+		return;
+	if (text != NULL && renumber_is_open(offer_renumber(pool->offer)))
+		log_warning(pool->config->full_name,
+			    "%s: pods that were given devices before their numbers changed cannot "
+			    "be named; delete them",
+			    text);
+	else if (text != NULL)
+		log_info(pool->config->full_name, "%s: devices that are gone stay in the list",
+			 text);
+	g_free(pool->ask_trouble);
+	pool->ask_trouble = g_strdup(text);
+}
 
-		if (hca->present && hca->ready &&
-		    !g_hash_table_contains(pool->trackers, device_identity(hca->device)))
-			return TRUE;
+static void pool_on_holdings(Holdings *holdings, const GError *error, gpointer data)
+{
+	Pool *pool = data;
+	g_autoptr(GPtrArray) ids = NULL;
+
+	pool->asked_from_us = -1;
+	pool_say_silence(pool, error);
+	pool->answered_us = holdings != NULL ? holdings_asked_us(holdings) : g_get_monotonic_time();
+	if (holdings != NULL) {
+		ids = held_ids(holdings, pool->config->full_name);
+		offer_held(pool->offer, ids, pool->answered_us);
 	}
-	return FALSE;
+	pool_flush(pool);
 }
 
-/* After observations and scans: sends what changed once every HCA was looked at. */
-static void pool_settle(Pool *pool, gboolean changed)
+/* What is new is asked at once, the same again only after a while. */
+static void pool_ask(Pool *pool)
 {
-	pool_arm_tick(pool);
-	pool->dirty |= changed || !pool->published;
-	if (pool->dirty && !pool_is_looking(pool))
-		pool_publish(pool);
+	gint64 from_us = offer_asks_from(pool->offer);
+
+	if (from_us >= 0 && from_us <= pool->answered_us)
+		from_us = pool->answered_us + ASK_AGAIN_US;
+	if (from_us == pool->asked_from_us)
+		return;
+	holders_forget(pool->host->holders, pool);
+	pool->asked_from_us = from_us;
+	if (from_us >= 0)
+		holders_ask(pool->host->holders, from_us, pool_on_holdings, pool);
 }
 
-/* The reason for which files make an HCA bad, or NULL. */
-static char *pool_files_reason(const struct hca *hca)
+/* --- publishing --- */
+
+static void pool_publish(Pool *pool, Snapshot *list)
 {
-	return hca->present && hca->ready && hca->missing != NULL
-		       ? g_strconcat("files: ", hca->missing, NULL)
-		       : NULL;
+	if (!pool->published)
+		log_info(pool->config->full_name, "%u HCAs, %u slots, %zu of them healthy",
+			 resource_hcas(pool_resource(pool))->len, list->slots->len,
+			 snapshot_n_healthy(list));
+	pool->published = TRUE;
+	pool_say_trouble(pool);
+	node_check_forget(pool->host->node_check);
+	plugin_publish(pool->plugin, list);
+	state_touch(pool->host->state);
 }
 
-static gboolean pool_note_health(Pool *pool, const struct hca *hca,
-				 const struct rdmadp_health *health)
+void pool_flush(Pool *pool)
 {
-	const char *identity = device_identity(hca->device);
-	g_autofree char *files = pool_files_reason(hca);
+	gint64 now_us = g_get_monotonic_time();
+	g_autoptr(Snapshot) list = offer_take_list(pool->offer, now_us);
 
-	if (files != NULL)
-		return pool_note(pool, identity, HEALTH_OBSERVED_BAD, FALSE, files);
-	if (health->state == RDMADP_HEALTHY)
-		return pool_note(pool, identity, HEALTH_OBSERVED_GOOD, FALSE, NULL);
-	if (health->state != RDMADP_UNHEALTHY)
-		return pool_note(pool, identity, HEALTH_OBSERVED_UNREADABLE, FALSE, NULL);
-	if (health->reason == RDMADP_REASON_GONE)
-		return pool_note(pool, identity, HEALTH_OBSERVED_ABSENT, FALSE, health->text);
-	return pool_note(pool, identity, HEALTH_OBSERVED_BAD, health->reason == RDMADP_REASON_LINK,
-			 health->text);
+	pool_say_news(pool, now_us);
+	if (list != NULL)
+		pool_publish(pool, list);
+	pool_arm_tick(pool, now_us);
+	pool_ask(pool);
+	if (offer_is_over(pool->offer))
+		pool->host->over(pool, pool->host->data);
 }
 
-void pool_observe(Pool *pool, Device *device, const struct rdmadp_health *health)
-{
-	const struct hca *hca = resource_find(pool->resource, device_identity(device));
-
-	if (hca != NULL)
-		pool_settle(pool, pool_note_health(pool, hca, health));
-}
-
-void pool_observe_stuck(Pool *pool, Device *device)
-{
-	static const struct rdmadp_health unknown = {.size = sizeof(unknown)};
-
-	pool_observe(pool, device, &unknown);
-}
-
-/* Feeds every HCA that the last scan did not find. */
-static gboolean pool_note_absent(Pool *pool, enum health_observed observed)
-{
-	GPtrArray *hcas = resource_hcas(pool->resource);
-	gboolean changed = FALSE;
-
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
-
-		if (!hca->present)
-			changed |= pool_note(pool, device_identity(hca->device), observed, FALSE,
-					     "gone: the device is not on the bus any more");
-	}
-	return changed;
-}
-
-/* HCAs that a former process has offered keep their ids. */
-void pool_refuse(Pool *pool)
-{
-	GPtrArray *hcas = resource_hcas(pool->resource);
-
-	pool->refused = TRUE;
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
-
-		pool_note(pool, device_identity(hca->device), HEALTH_OBSERVED_BAD, FALSE,
-			  "its backend cannot be used");
-	}
-	pool_settle(pool, TRUE);
-}
-
-void pool_poll_begin(Pool *pool)
-{
-	pool_settle(pool, pool_note_absent(pool, HEALTH_OBSERVED_ABSENT));
-}
+/* --- configuration --- */
 
 static int pool_match(const Device *device, const char *key, const char *value, gpointer data)
 {
 	return backend_match(data, device, key, value);
 }
 
-static void pool_note_files(Pool *pool)
+static gboolean pool_selects(const Device *device, gpointer data)
 {
-	GPtrArray *hcas = resource_hcas(pool->resource);
+	const Pool *pool = data;
 
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
-		g_autofree char *files = pool_files_reason(hca);
+	return pool->vtable == NULL ||
+	       selector_judge(pool->config, device, pool_match, (gpointer)pool->vtable, NULL);
+}
 
-		if (files != NULL)
-			pool_note(pool, device_identity(hca->device), HEALTH_OBSERVED_BAD, FALSE,
-				  files);
-	}
+static gboolean selects_nothing(const Device *device G_GNUC_UNUSED, gpointer data G_GNUC_UNUSED)
+{
+	return FALSE;
+}
+
+void pool_configure(Pool *pool, ResourceConfig *config)
+{
+	gboolean moved = strcmp(config->bus, pool->config->bus) != 0;
+	struct offer_rules rules = rules_of(config, pool->host->settings);
+
+	resource_config_ref(config);
+	resource_config_unref(pool->config);
+	pool->config = config;
+	if (moved)
+		pool->vtable = NULL;
+	offer_configure(pool->offer, config, &rules, moved ? selects_nothing : pool_selects, pool,
+			g_get_monotonic_time());
+}
+
+void pool_take_settings(Pool *pool)
+{
+	pool_configure(pool, pool->config);
+}
+
+void pool_leave(Pool *pool)
+{
+	offer_leave(pool->offer);
+}
+
+/* --- its bus --- */
+
+void pool_refuse(Pool *pool)
+{
+	pool->refused = TRUE;
+	offer_give_up(pool->offer, g_get_monotonic_time());
 }
 
 void pool_scanned(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices,
-		  gboolean event_driven)
+		  enum offer_scan scan)
 {
 	g_autoptr(GPtrArray) taken = g_ptr_array_new();
 
 	pool->refused = FALSE;
-	for (guint i = 0; i < devices->len; i++) {
-		Device *device = g_ptr_array_index(devices, i);
+	pool->vtable = vtable;
+	for (guint i = 0; i < devices->len; i++)
+		if (pool_selects(g_ptr_array_index(devices, i), pool))
+			g_ptr_array_add(taken, g_ptr_array_index(devices, i));
+	offer_scanned(pool->offer, taken, scan, g_get_monotonic_time());
+}
 
-		if (selector_judge(pool->config, device, pool_match, (gpointer)vtable, NULL))
-			g_ptr_array_add(taken, device);
-	}
-	resource_set_devices(pool->resource, taken);
-	if (event_driven)
-		pool_note_absent(pool, HEALTH_OBSERVED_REMOVED);
-	pool_note_files(pool);
-	/* Even without a change of health, files may have come or gone. */
-	pool_settle(pool, TRUE);
+void pool_observe(Pool *pool, Device *device, const struct rdmadp_health *health)
+{
+	offer_observe(pool->offer, device_identity(device), health, g_get_monotonic_time());
+}
+
+void pool_observe_stuck(Pool *pool, Device *device)
+{
+	offer_observe_stuck(pool->offer, device_identity(device), g_get_monotonic_time());
+}
+
+void pool_poll_begin(Pool *pool)
+{
+	offer_poll(pool->offer, g_get_monotonic_time());
 }
 
 void pool_first_look_over(Pool *pool)
 {
-	GPtrArray *hcas = resource_hcas(pool->resource);
-	gboolean changed = FALSE;
-
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
-		const char *identity = device_identity(hca->device);
-
-		if (hca->present && hca->ready && !g_hash_table_contains(pool->trackers, identity))
-			changed |=
-				pool_note(pool, identity, HEALTH_OBSERVED_UNREADABLE, FALSE, NULL);
-	}
-	pool_settle(pool, changed);
+	offer_first_look_over(pool->offer, g_get_monotonic_time());
 }
 
 /* --- across a restart --- */
 
-/* What was told stays so until it is looked at; then the usual delays apply, so that a
- * restart of the daemon by itself changes nothing that the kubelet sees. */
 void pool_restore(Pool *pool, const struct saved_resource *saved)
 {
-	gint64 now = g_get_monotonic_time();
-
-	resource_restore(pool->resource, saved->hcas);
-	for (guint i = 0; i < saved->hcas->len; i++) {
-		const struct saved_hca *hca = g_ptr_array_index(saved->hcas, i);
-
-		health_restore(pool_tracker(pool, device_identity(hca->device)), hca->healthy,
-			       hca->was_good, hca->reason, now);
-	}
-	pool_settle(pool, TRUE);
+	offer_restore(pool->offer, saved->hcas, g_get_monotonic_time());
 }
 
 void pool_save(const Pool *pool, SavedState *state)
 {
-	GPtrArray *hcas = resource_save(pool->resource);
-
-	for (guint i = 0; i < hcas->len; i++) {
-		struct saved_hca *hca = g_ptr_array_index(hcas, i);
-		const struct health *tracker =
-			g_hash_table_lookup(pool->trackers, device_identity(hca->device));
-
-		hca->was_good = tracker != NULL && tracker->was_good;
-	}
-	saved_state_add_resource(state, pool->config, hcas);
+	saved_state_add_resource(state, pool->config, offer_save(pool->offer));
 }

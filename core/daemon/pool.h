@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One resource at work: its HCAs, their health and its plugin towards the kubelet.
+ * One resource at work: its offer (model/offer.h) and its plugin towards the kubelet.
  * Fed by its bus; publishes a new list whenever the kubelet should see another one.
  */
 #pragma once
 
 #include <glib.h>
 
+#include "daemon/holders.h"
 #include "daemon/state.h"
 #include "edge/node_check.h"
 #include "edge/settings.h"
 #include "kubelet/kubelet.h"
 #include "model/device.h"
-#include "model/resource.h"
+#include "model/offer.h"
 #include "rdmadp/backend.h"
 
 typedef struct pool Pool;
@@ -23,34 +24,49 @@ struct pool_host {
 	Kubelet *kubelet;
 	NodeCheck *node_check;
 	State *state;
+	Holders *holders;
+	/* An Allocate found a node that is not what the last scan saw. */
+	void (*rescan)(Pool *pool, gpointer data);
+	/* The pool was told to leave, and no pod can hold anything of it any more. */
+	void (*over)(Pool *pool, gpointer data);
+	gpointer data;
 };
 
-/* 'rescan' asks the pool's bus for a scan: an Allocate found a node that is not what
- * the last scan saw. */
-Pool *pool_new(const struct pool_host *host, ResourceConfig *config, void (*rescan)(gpointer data),
-	       gpointer rescan_data);
+Pool *pool_new(const struct pool_host *host, ResourceConfig *config);
 void pool_free(Pool *pool);
 
 const ResourceConfig *pool_config(const Pool *pool);
 const Resource *pool_resource(const Pool *pool);
+const Offer *pool_offer(const Pool *pool);
 Plugin *pool_plugin(const Pool *pool);
 
 /* With the ids and the health of a former process it need not wait for a scan. */
 void pool_restore(Pool *pool, const struct saved_resource *saved);
 void pool_save(const Pool *pool, SavedState *state);
 
+/* --- configuration --- */
+
+/* The resource is described by another configuration of the same name. */
+void pool_configure(Pool *pool, ResourceConfig *config);
+/* The settings have changed. */
+void pool_take_settings(Pool *pool);
+/* The resource is not configured any more: it goes as soon as no pod can hold it. */
+void pool_leave(Pool *pool);
+
+/* --- its bus; what follows from these is published with pool_flush --- */
+
 /* The backend cannot serve: the resource stays at 0. Said by the bus, once. */
 void pool_refuse(Pool *pool);
-
 /* A scan of the pool's bus ended; 'devices' are all of the bus. */
 void pool_scanned(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices,
-		  gboolean event_driven);
+		  enum offer_scan scan);
 /* A health read of a device ended. */
 void pool_observe(Pool *pool, Device *device, const struct rdmadp_health *health);
-/* A health read of a device has not come back since the last poll. */
+/* A health read of a device does not come back. */
 void pool_observe_stuck(Pool *pool, Device *device);
 /* One round of polling has begun: HCAs that the last scan did not find are missed. */
 void pool_poll_begin(Pool *pool);
-
-/* Publishes the first list although not every health read has come back. */
+/* The first list is worth to be told although not every health read has come back. */
 void pool_first_look_over(Pool *pool);
+/* Publishes what has changed, and says it. */
+void pool_flush(Pool *pool);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/looks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "support/device_builder.h"
+#include "support/wait.h"
+
+struct fixture {
+	Looks *looks;
+	GString *log; /* "a" a read of a was started, "A" it hangs, "." settled */
+	Device *a, *b;
+};
+
+static void on_start(Device *device, gpointer data)
+{
+	g_string_append(((struct fixture *)data)->log, device_id(device));
+}
+
+static void on_stuck(Device *device, gpointer data)
+{
+	g_string_append_c(((struct fixture *)data)->log, g_ascii_toupper(*device_id(device)));
+}
+
+static void on_settled(gpointer data)
+{
+	g_string_append_c(((struct fixture *)data)->log, '.');
+}
+
+static const struct looks_ops ops = {on_start, on_stuck, on_settled};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = g_new0(struct fixture, 1);
+
+	fixture->log = g_string_new(NULL);
+	fixture->a = device_build("a");
+	fixture->b = device_build("b");
+	fixture->looks = looks_new(&ops, fixture);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	looks_free(fixture->looks);
+	device_unref(fixture->a);
+	device_unref(fixture->b);
+	g_string_free(fixture->log, TRUE);
+	g_free(fixture);
+	return 0;
+}
+
+/* Results of a moment are one occasion. */
+static void it_settles_when_all_have_ended(void **state)
+{
+	struct fixture *fixture = *state;
+
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_at(fixture->looks, fixture->b, TRUE);
+	looks_settle(fixture->looks);
+	assert_string_equal(fixture->log->str, "ab");
+	looks_done(fixture->looks, fixture->a);
+	assert_string_equal(fixture->log->str, "ab");
+	looks_done(fixture->looks, fixture->b);
+	assert_string_equal(fixture->log->str, "ab.");
+	looks_settle(fixture->looks);
+	assert_string_equal(fixture->log->str, "ab..");
+	looks_done(fixture->looks, fixture->b);
+	assert_string_equal(fixture->log->str, "ab..");
+}
+
+/* An event that comes while a read is under way may be newer than what it sees. */
+static void news_are_looked_at_after_a_read(void **state)
+{
+	struct fixture *fixture = *state;
+
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_at(fixture->looks, fixture->a, FALSE);
+	looks_done(fixture->looks, fixture->a);
+	assert_string_equal(fixture->log->str, "a.");
+	looks_at(fixture->looks, fixture->a, FALSE);
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_done(fixture->looks, fixture->a);
+	assert_string_equal(fixture->log->str, "a.aa");
+	looks_done(fixture->looks, fixture->a);
+	assert_string_equal(fixture->log->str, "a.aa.");
+}
+
+static gboolean has_told_stuck(gpointer data)
+{
+	return strchr(((struct fixture *)data)->log->str, 'A') != NULL;
+}
+
+static gboolean has_settled(gpointer data)
+{
+	return strchr(((struct fixture *)data)->log->str, '.') != NULL;
+}
+
+/* One that hangs holds up the others only for a moment, and is told once. */
+static void one_that_hangs_is_not_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_at(fixture->looks, fixture->b, TRUE);
+	looks_done(fixture->looks, fixture->b);
+	assert_string_equal(fixture->log->str, "ab");
+	test_wait(has_settled, fixture);
+	assert_string_equal(fixture->log->str, "ab.");
+	looks_at(fixture->looks, fixture->b, TRUE);
+	looks_done(fixture->looks, fixture->b);
+	assert_string_equal(fixture->log->str, "ab.b.");
+	test_wait(has_told_stuck, fixture);
+	assert_string_equal(fixture->log->str, "ab.b.A.");
+	looks_done(fixture->looks, fixture->a);
+	assert_string_equal(fixture->log->str, "ab.b.A..");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(it_settles_when_all_have_ended),
+		TEST(news_are_looked_at_after_a_read),
+		TEST(one_that_hangs_is_not_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
