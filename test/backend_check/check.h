@@ -48,6 +48,7 @@ struct subject {
 	void *instance;
 	Guard *memory; /* the host's: read-only until fini has returned, then nothing */
 	struct rdmadp_host *host;
+	guint n_refused; /* devices of the last scan that the core does not take */
 };
 
 /* The vtable, or NULL: then the check of loading has said why. */

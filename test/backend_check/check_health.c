@@ -88,7 +88,10 @@ static void check_stranger(struct subject *subject)
 	report_step("health of a device that is not there");
 	result = ask(subject, &stranger, &health);
 	if (result == 0 && health.state == RDMADP_HEALTHY)
-		report_fail("health finds a device healthy that is not there");
+		report_fail("health finds a device healthy that is not there: asked for "
+			    "'%s', which discover never reported, it is to answer UNHEALTHY "
+			    "with RDMADP_REASON_GONE, or a negative errno",
+			    stranger.id);
 	else
 		report_ok("health does not find a device healthy that is not there");
 }

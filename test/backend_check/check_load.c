@@ -22,9 +22,11 @@ void check_file(const struct options *options)
 		if (g_str_equal(names->pdata[i], "rdmadp_backend_v1"))
 			found = TRUE;
 		else
-			report_fail("it exports '%s', too; link with a version script that makes "
-				    "everything but rdmadp_backend_v1 local",
-				    (char *)names->pdata[i]);
+			report_fail(
+				"it exports '%s', too; compile with -fvisibility=hidden, or link "
+				"with a version script that makes everything but "
+				"rdmadp_backend_v1 local",
+				(char *)names->pdata[i]);
 	}
 	if (!found)
 		report_fail("it does not export rdmadp_backend_v1");

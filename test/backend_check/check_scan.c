@@ -34,6 +34,16 @@ static gboolean compare_scan(struct subject *subject, const char *first)
 	return text && g_str_equal(text, first);
 }
 
+static void note_nothing(const struct options *options, guint n_refused)
+{
+	if (n_refused > 0)
+		report_note("what concerns devices is not checked: the core refuses all of them");
+	else
+		report_note("there is no device to look at in '%s': give --sysfs a directory that "
+			    "has some",
+			    options->sysfs_root);
+}
+
 void check_scan(const struct options *options)
 {
 	g_autoptr(GPtrArray) devices = NULL;
@@ -49,8 +59,7 @@ void check_scan(const struct options *options)
 		report_ok("discover in '%s' reports %u device%s", options->sysfs_root, devices->len,
 			  devices->len == 1 ? "" : "s");
 		if (devices->len == 0)
-			report_note("there is no device to look at: give --sysfs a directory that "
-				    "has some");
+			note_nothing(options, subject.n_refused);
 		first = subject_text(devices);
 		logged = subject_log()->len;
 		for (int i = 1; i < SCANS && same; i++)

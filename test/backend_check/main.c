@@ -112,10 +112,14 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, argc, argv, error))
 		return FALSE;
-	if (*argc != 2 || limit_s <= 0 || !set_path(options, (*argv)[1])) {
-		g_set_error_literal(
-			error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			"give one backend, FILE.so, and a limit of at least one second");
+	if (*argc != 2 || !set_path(options, (*argv)[1])) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "give one backend, a file whose name ends in .so");
+		return FALSE;
+	}
+	if (limit_s <= 0) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "--limit %d is less than one second", limit_s);
 		return FALSE;
 	}
 	options->limit_s = (guint)limit_s;
@@ -159,7 +163,8 @@ int main(int argc, char **argv)
 	if (parse_options(&argc, &argv, &options, &dump, &error))
 		status = run(&options, dump);
 	else
-		fprintf(stderr, "rdmadp-backend-check: %s\n", error->message);
+		fprintf(stderr, "rdmadp-backend-check: %s; see rdmadp-backend-check --help\n",
+			error->message);
 	clear_options(&options);
 	return status;
 }

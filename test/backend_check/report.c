@@ -19,7 +19,9 @@
 
 /* Shared with the child that runs a check. */
 struct shared {
-	guint n_ok, n_failed;
+	guint n_ok;
+	guint n_failures; /* every one */
+	guint n_failed; /* those that were printed: each once for a check */
 	char step[256];
 };
 
@@ -34,12 +36,9 @@ static struct shared *shared_get(void)
 	return shared;
 }
 
-static void print_line(const char *verdict, const char *format, va_list args) G_GNUC_PRINTF(2, 0);
-
 /* A line is written at once: what follows may be a crash. */
-static void print_line(const char *verdict, const char *format, va_list args)
+static void print_line(const char *verdict, const char *text)
 {
-	g_autofree char *text = g_strdup_vprintf(format, args);
 	g_autofree char *printable = g_utf8_make_valid(text, -1);
 
 	printf("%-4s  %s\n", verdict, printable);
@@ -55,24 +54,51 @@ void report_step(const char *format, ...)
 	va_end(args);
 }
 
+static void print_format(const char *verdict, const char *format, va_list args) G_GNUC_PRINTF(2, 0);
+
+static void print_format(const char *verdict, const char *format, va_list args)
+{
+	g_autofree char *text = g_strdup_vprintf(format, args);
+
+	print_line(verdict, text);
+}
+
 void report_ok(const char *format, ...)
 {
 	va_list args;
 
 	shared_get()->n_ok++;
 	va_start(args, format);
-	print_line("ok", format, args);
+	print_format("ok", format, args);
 	va_end(args);
+}
+
+/* A check looks many times: what it has found once it would find each time. */
+static gboolean is_new(const char *text)
+{
+	static GHashTable *seen;
+
+	if (!seen)
+		seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	return g_hash_table_add(seen, g_strdup(text));
 }
 
 void report_fail(const char *format, ...)
 {
+	static GMutex mutex; /* the backend logs from any thread */
+	g_autofree char *text = NULL;
 	va_list args;
 
-	shared_get()->n_failed++;
 	va_start(args, format);
-	print_line("FAIL", format, args);
+	text = g_strdup_vprintf(format, args);
 	va_end(args);
+	g_mutex_lock(&mutex);
+	shared_get()->n_failures++;
+	if (is_new(text)) {
+		shared->n_failed++;
+		print_line("FAIL", text);
+	}
+	g_mutex_unlock(&mutex);
 }
 
 void report_note(const char *format, ...)
@@ -80,13 +106,13 @@ void report_note(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_line("note", format, args);
+	print_format("note", format, args);
 	va_end(args);
 }
 
 guint report_failures(void)
 {
-	return shared_get()->n_failed;
+	return shared_get()->n_failures;
 }
 
 void report_ok_since(guint failures, const char *format, ...)
@@ -97,7 +123,7 @@ void report_ok_since(guint failures, const char *format, ...)
 		return;
 	shared->n_ok++;
 	va_start(args, format);
-	print_line("ok", format, args);
+	print_format("ok", format, args);
 	va_end(args);
 }
 

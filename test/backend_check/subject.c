@@ -36,6 +36,13 @@ static const char *log_problem(const struct rdmadp_host *host, int level, const 
 	return NULL;
 }
 
+static void report_log(const char *problem, const char *message)
+{
+	g_autofree char *printable = g_strescape(message ? message : "", NULL);
+
+	report_fail("log: it logs %s: \"%s\"", problem, printable);
+}
+
 static void host_log(const struct rdmadp_host *host, int level, const char *message)
 {
 	const char *problem;
@@ -43,7 +50,7 @@ static void host_log(const struct rdmadp_host *host, int level, const char *mess
 	g_mutex_lock(&log_mutex);
 	problem = log_problem(host, level, message);
 	if (problem)
-		report_fail("log: it logs %s", problem);
+		report_log(problem, message);
 	else
 		g_ptr_array_add(subject_log(), g_strdup(message));
 	g_mutex_unlock(&log_mutex);
@@ -116,6 +123,7 @@ void subject_fini(struct subject *subject)
 
 struct scan {
 	GPtrArray *devices;
+	guint n_refused;
 	gboolean quiet;
 };
 
@@ -125,6 +133,7 @@ static int scan_emit(void *sink, const struct rdmadp_device *device)
 	g_autoptr(GError) error = NULL;
 	Device *copy = device_copy(device, &error);
 
+	scan->n_refused += copy == NULL;
 	if (copy)
 		g_ptr_array_add(scan->devices, copy);
 	else if (!scan->quiet)
@@ -145,9 +154,10 @@ static int compare_devices(gconstpointer a, gconstpointer b)
 
 GPtrArray *subject_scan(struct subject *subject, gboolean quiet)
 {
-	struct scan scan = {g_ptr_array_new_with_free_func((GDestroyNotify)device_unref), quiet};
+	struct scan scan = {g_ptr_array_new_with_free_func((GDestroyNotify)device_unref), 0, quiet};
 	int result = subject_discover(subject, scan_emit, &scan);
 
+	subject->n_refused = scan.n_refused;
 	if (result != 0) {
 		report_fail("discover returns %d (%s) instead of 0", result, g_strerror(-result));
 		g_ptr_array_unref(scan.devices);

@@ -104,7 +104,7 @@ static const struct row {
 	{"emit ignored", "emit returned -125, but discover called it 2 times"},
 	{"emit translated", "emit returned -125, but discover returned -5"},
 	{"log repeats", "log: it repeats at every scan: here I am"},
-	{"log two lines", "log: it logs a text that is not one line"},
+	{"log two lines", "log: it logs a text that is not one line: \"one\\ntwo\""},
 	{"log level", "log: it logs with a level that is not in enum rdmadp_log_level"},
 	{"log host", "log: it logs with another host than the one that init got"},
 	{"id", "the core refuses a device"},
@@ -138,7 +138,7 @@ static const struct row {
 	{"health writes on", "health: health of 'a'"},
 	{"health unknown", "health knows nothing of any of the 2 devices"},
 	{"stale", "health: health of 'b'"},
-	{"stranger", "health finds a device healthy that is not there"},
+	{"stranger", "health finds a device healthy that is not there: asked for 'no-such-device'"},
 	{"event closed", "event_fd returns 999, which is no open descriptor"},
 	{"event odd", "event_ack returns 42"},
 	{"event loud", "still readable after 100 times event_ack"},
@@ -349,6 +349,27 @@ static void test_damaged_files_are_refused(void **state)
 	}
 }
 
+/* Each check is a process of its own and says it for itself. */
+static void test_what_repeats_is_said_once_a_check(void **state)
+{
+	enum { CHECKS = 9 };
+	struct result result = run(*state, "log two lines", WRONG, NULL);
+	g_auto(GStrv) parts = g_strsplit(result.out, "a text that is not one line", -1);
+
+	assert_in_range(g_strv_length(parts) - 1, 1, CHECKS);
+	assert_int_equal(result.status, 1);
+	result_clear(&result);
+}
+
+static void test_devices_that_are_refused_are_no_empty_bus(void **state)
+{
+	struct result result = run(*state, "id", WRONG, NULL);
+
+	assert_line(&result, "note  ", "the core refuses all of them");
+	assert_false(has_line(result.out, "note  ", "there is no device to look at"));
+	result_clear(&result);
+}
+
 static void test_usage(void **state)
 {
 	static const char *const limit[] = {"--limit", "0", NULL};
@@ -361,6 +382,7 @@ static void test_usage(void **state)
 
 		assert_int_equal(result.status, 2);
 		assert_non_null(strstr(result.err, "rdmadp-backend-check: "));
+		assert_non_null(strstr(result.err, "; see rdmadp-backend-check --help\n"));
 		result_clear(&result);
 	}
 }
@@ -381,6 +403,8 @@ int main(void)
 		TEST(test_dump_fails_with_the_scan),
 		TEST(test_other_files_are_refused),
 		TEST(test_damaged_files_are_refused),
+		TEST(test_what_repeats_is_said_once_a_check),
+		TEST(test_devices_that_are_refused_are_no_empty_bus),
 		TEST(test_usage),
 	};
 
