@@ -91,7 +91,8 @@ static const char *explain(const char *library_text)
 {
 	if (strcmp(library_text, "syntax error") == 0)
 		return "syntax error on this line or at the end of the one before; settings are "
-		       "written key = value; with text in double quotes";
+		       "written key = value; with text in double quotes, and those of a group "
+		       "group = { key = value; };";
 	if (strcmp(library_text, "duplicate setting name") == 0)
 		return "this key is there twice";
 	return library_text;

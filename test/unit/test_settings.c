@@ -214,17 +214,20 @@ static const struct {
 	{"log = { }\nlog = { }", "line 2: this key is there twice\n"},
 	{"resources = /x;",
 	 "line 1: syntax error on this line or at the end of the one before; settings are "
-	 "written key = value; with text in double quotes\n"},
+	 "written key = value; with text in double quotes, and those of a group "
+	 "group = { key = value; };\n"},
 	{"@include \"x.conf\"\n",
 	 "line 1: '/nonexistent/x.conf' cannot be included: No such file or directory\n"},
 	{"@include \"a\\\"b\"\n", "line 1: '/nonexistent/a\\' cannot be included: its name has a "
 				  "'\\'\n"},
 	{"@includ \"x\"",
 	 "line 1: syntax error on this line or at the end of the one before; settings are "
-	 "written key = value; with text in double quotes\n"},
+	 "written key = value; with text in double quotes, and those of a group "
+	 "group = { key = value; };\n"},
 	{"@include x",
 	 "line 1: syntax error on this line or at the end of the one before; settings are "
-	 "written key = value; with text in double quotes\n"},
+	 "written key = value; with text in double quotes, and those of a group "
+	 "group = { key = value; };\n"},
 };
 
 static void wrong_files_are_explained(void **state)
