@@ -37,7 +37,13 @@ static void read_prefix(const JsonValue *value, const struct json_field *field, 
 		return;
 	entry->config->prefix = g_strdup(value->string);
 	const char *problem = value_check_resource_prefix(value->string);
-	if (problem != NULL)
+	if (problem == NULL)
+		return;
+	g_autofree char *lower = g_ascii_strdown(value->string, -1);
+	if (value_check_resource_prefix(lower) == NULL)
+		reader_error(value, findings, "resource prefix \"%s\" %s; write \"%s\"",
+			     value->string, problem, lower);
+	else
 		reader_error(value, findings, "resource prefix \"%s\" %s", value->string, problem);
 }
 

@@ -256,8 +256,9 @@ static void check_bus_numbers(const JsonValue *object, const struct selector *se
 			reader_warning(
 				json_find(object, "deviceIDs"), findings,
 				"\"%s\" looks like the bus number %.2s:00, not like a device "
-				"id; to choose a device by its place use \"addresses\"",
-				ids[i], ids[i]);
+				"id; to choose a device by its place use \"addresses\" and the "
+				"whole address, such as \"0000:%.2s:00.0\"",
+				ids[i], ids[i], ids[i]);
 	}
 }
 
