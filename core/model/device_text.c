@@ -47,7 +47,7 @@ static const char *dev_path_problem(const char *text)
 	if (*text == '\0')
 		return "is empty";
 	if (!stays_below(text))
-		return "leaves the device root";
+		return "is not a path relative to /dev, such as infiniband/uverbs0";
 	for (const char *p = text; *p != '\0'; p++)
 		if (!g_ascii_isalnum(*p) && strchr("/._:+@-", *p) == NULL)
 			return "contains other characters than letters, digits and /._:+@-";
