@@ -37,6 +37,7 @@ struct rpc {
 	pthread_t thread;
 	int wake; /* eventfd: the list is no longer empty */
 	pthread_mutex_t lock; /* of 'arrived' */
+	gboolean closing;
 	struct event_list arrived;
 	struct event_list running; /* the main loop's; the two change places */
 };
@@ -163,6 +164,7 @@ void rpc_free(Rpc *rpc)
 {
 	if (!rpc)
 		return;
+	rpc->closing = TRUE;
 	grpc_completion_queue_shutdown(rpc->queue);
 	pthread_join(rpc->thread, NULL);
 	/* What was cancelled completes now. */
@@ -182,6 +184,11 @@ void rpc_free(Rpc *rpc)
 grpc_completion_queue *rpc_queue(const Rpc *rpc)
 {
 	return rpc->queue;
+}
+
+gboolean rpc_is_closing(const Rpc *rpc)
+{
+	return rpc->closing;
 }
 
 GMainContext *rpc_context(const Rpc *rpc)

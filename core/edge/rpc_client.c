@@ -9,10 +9,15 @@
 #include "edge/rpc.h"
 #include "edge/rpc_private.h"
 
+/* The longest that a connection is watched at a time: a watch cannot be cancelled, and
+ * rpc_free has to wait for those that are under way. */
+#define WATCH_MS 100
+
 struct rpc_channel {
 	Rpc *rpc;
 	grpc_channel *channel;
 	GQueue requests;
+	struct rpc_tag settled_tag;
 };
 
 struct rpc_request {
@@ -151,14 +156,46 @@ RpcChannel *rpc_channel_new(Rpc *rpc, const char *path, const char *authority, g
 	return channel;
 }
 
+static void destroy(RpcChannel *channel)
+{
+	grpc_channel_destroy(channel->channel);
+	g_free(channel);
+}
+
+static void destroy_when_settled(RpcChannel *channel);
+
+static void on_settled(struct rpc_tag *tag, gboolean ok)
+{
+	(void)ok;
+	destroy_when_settled(RPC_TAG_OWNER(tag, rpc_channel, settled_tag));
+}
+
+/* FALSE if the channel is in another state. */
+static gboolean watch_while(RpcChannel *channel, grpc_connectivity_state state)
+{
+	if (grpc_channel_check_connectivity_state(channel->channel, 0) != state)
+		return FALSE;
+	channel->settled_tag.run = on_settled;
+	grpc_channel_watch_connectivity_state(channel->channel, state, rpc_deadline(WATCH_MS),
+					      rpc_queue(channel->rpc), &channel->settled_tag);
+	return TRUE;
+}
+
+/* A channel that is destroyed while it connects leaves the connection behind, for ever:
+ * nobody watches its descriptor any more. So that has to come to its end first. */
+static void destroy_when_settled(RpcChannel *channel)
+{
+	if (rpc_is_closing(channel->rpc) || !watch_while(channel, GRPC_CHANNEL_CONNECTING))
+		destroy(channel);
+}
+
 void rpc_channel_free(RpcChannel *channel)
 {
 	if (!channel)
 		return;
 	while (!g_queue_is_empty(&channel->requests))
 		rpc_request_cancel(g_queue_peek_head(&channel->requests));
-	grpc_channel_destroy(channel->channel);
-	g_free(channel);
+	destroy_when_settled(channel);
 }
 
 /* --- waiting for a connection --- */
@@ -170,10 +207,16 @@ static void end_wait(RpcRequest *request, grpc_status_code status, const char *t
 	tag_over(request);
 }
 
+static gpr_timespec watch_deadline(const RpcRequest *request)
+{
+	return gpr_time_min(request->deadline, rpc_deadline(WATCH_MS));
+}
+
 static void on_wait(struct rpc_tag *tag, gboolean ok)
 {
 	RpcRequest *request = RPC_TAG_OWNER(tag, rpc_request, ended_tag);
 
+	(void)ok;
 	if (request->silent) {
 		tag_over(request);
 		return;
@@ -183,10 +226,11 @@ static void on_wait(struct rpc_tag *tag, gboolean ok)
 
 	if (state == GRPC_CHANNEL_READY)
 		end_wait(request, GRPC_STATUS_OK, "");
-	else if (!ok)
+	else if (gpr_time_cmp(gpr_now(GPR_CLOCK_MONOTONIC), request->deadline) >= 0)
 		end_wait(request, GRPC_STATUS_DEADLINE_EXCEEDED, "no connection in time");
 	else
-		grpc_channel_watch_connectivity_state(channel->channel, state, request->deadline,
+		grpc_channel_watch_connectivity_state(channel->channel, state,
+						      watch_deadline(request),
 						      rpc_queue(channel->rpc), tag);
 }
 

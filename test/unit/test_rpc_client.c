@@ -333,6 +333,43 @@ static void a_channel_may_be_freed_in_a_callback(void **state)
 	WAIT_FOR(!channel);
 }
 
+/* Those of ours that are connected to it, whether it has accepted them or not. */
+static guint n_sockets(void)
+{
+	g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
+	const char *name;
+	guint n = 0;
+
+	while ((name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename("/proc/self/fd", name, NULL);
+		g_autofree char *target = g_file_read_link(path, NULL);
+
+		n += target && g_str_has_prefix(target, "socket:") ? 1 : 0;
+	}
+	return n;
+}
+
+static void a_channel_that_is_freed_while_it_connects_leaves_nothing(void **state)
+{
+	struct service *service = *state;
+	RpcChannel *channels[10];
+	guint before = n_sockets();
+
+	/* Connections are made and nobody says a word. */
+	g_source_remove(service->watch);
+	service->watch = 0;
+	for (guint i = 0; i < G_N_ELEMENTS(channels); i++) {
+		channels[i] = rpc_channel_new(service->rpc, service->path, NULL, 0);
+		rpc_channel_wait_connected(channels[i], 0, never_called, NULL);
+	}
+	WAIT_FOR(n_sockets() == before + G_N_ELEMENTS(channels));
+	for (guint i = 0; i < G_N_ELEMENTS(channels); i++)
+		rpc_channel_free(channels[i]);
+	close(service->listener);
+	service->listener = -1;
+	WAIT_FOR(n_sockets() == before - 1);
+}
+
 #define SERVICE_TEST(function)                                                                     \
 	cmocka_unit_test_setup_teardown(function, service_setup, service_teardown)
 
@@ -355,6 +392,7 @@ int main(void)
 		SERVICE_TEST(a_subscription_says_why_it_ended),
 		SERVICE_TEST(an_answer_without_a_message_is_an_error),
 		SERVICE_TEST(a_channel_may_be_freed_in_a_callback),
+		SERVICE_TEST(a_channel_that_is_freed_while_it_connects_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
