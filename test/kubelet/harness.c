@@ -26,6 +26,7 @@ Harness *harness_new(const char *profile)
 	harness->rpc = rpc_new();
 	harness->events = sim_events_new(NULL, SIM_FORMAT_JSON);
 	harness->options = sim_options_default(harness->dir);
+	harness->options.fsync = FALSE;
 	harness->options.profile = sim_profile_find(profile);
 	harness->seen = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
 	harness->plugins = g_ptr_array_new();

@@ -10,6 +10,7 @@ struct sim_options sim_options_default(const char *dir)
 				    .seed = 1,
 				    .time_scale = 1.0,
 				    .show_devices = 32,
+				    .fsync = TRUE,
 				    .dial_ms = SIM_DIAL_MS};
 }
 

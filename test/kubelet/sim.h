@@ -21,6 +21,7 @@ struct sim_options {
 	guint32 seed;
 	double time_scale; /* the kubelet's own periods pass that many times faster */
 	guint show_devices; /* lists of up to that many devices are shown in full */
+	gboolean fsync; /* the checkpoint reaches the disk before anything goes on */
 	guint answer_delay_ms; /* before each answer to a Register */
 	guint dial_ms; /* how long the kubelet waits for a plugin's HTTP/2 server */
 };

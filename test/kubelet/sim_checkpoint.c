@@ -103,14 +103,14 @@ static json_t *checkpoint_data(const SimState *state)
 }
 
 /* Temporary file, fsync, rename: as the kubelet does on every list. */
-static gboolean replace_file(const char *path, const char *text)
+static gboolean replace_file(const char *path, const char *text, gboolean sync)
 {
 	g_autofree char *temporary = g_strconcat(path, ".tmp", NULL);
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return FALSE;
 	gsize length = strlen(text);
-	gboolean written = write(fd, text, length) == (gssize)length && fsync(fd) == 0;
+	gboolean written = write(fd, text, length) == (gssize)length && (!sync || fsync(fd) == 0);
 	close(fd);
 	return written && rename(temporary, path) == 0;
 }
@@ -122,7 +122,7 @@ void sim_checkpoint_write(Sim *sim)
 	json_t *whole =
 		json_pack("{s:o, s:I}", "Data", data, "Checksum", (json_int_t)checksum(data));
 	char *text = json_dumps(whole, JSON_COMPACT);
-	if (!replace_file(path, text))
+	if (!replace_file(path, text, sim->options.fsync))
 		sim_emit(sim->events, "checkpoint-failed",
 			 json_pack("{s:s}", "text", g_strerror(errno)));
 	free(text); /* jansson's, not GLib's */

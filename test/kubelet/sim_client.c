@@ -192,8 +192,9 @@ static void on_list(GBytes *message, gpointer data)
 	if (++client->lists == 1)
 		check_second_stream(client);
 	sim_state_update(sim->state, client->resource, devices);
-	sim_checkpoint_write(sim);
+	/* Before the disk, which may be slow, so that its time is that of the list. */
 	emit_list(client, devices, g_bytes_get_size(message));
+	sim_checkpoint_write(sim);
 	g_clear_pointer(&client->last_list, g_ptr_array_unref);
 	client->last_list = g_steal_pointer(&devices);
 }
@@ -336,6 +337,12 @@ RpcChannel *sim_client_channel(Sim *sim, const char *resource)
 {
 	struct sim_client *client = endpoint_of(sim, resource);
 	return client ? client->channel : NULL;
+}
+
+const char *sim_client_path(Sim *sim, const char *resource)
+{
+	struct sim_client *client = endpoint_of(sim, resource);
+	return client ? client->path : NULL;
 }
 
 const struct sim_options_answer *sim_client_options(Sim *sim, const char *resource)

@@ -88,6 +88,7 @@ void sim_client_deregister(Sim *sim, const char *key);
 void sim_clients_drop(Sim *sim);
 /* The connection for calls to a resource; NULL if there is none or it has stopped. */
 RpcChannel *sim_client_channel(Sim *sim, const char *resource);
+const char *sim_client_path(Sim *sim, const char *resource);
 const struct sim_options_answer *sim_client_options(Sim *sim, const char *resource);
 
 /* --- sim_allocate.c --- */

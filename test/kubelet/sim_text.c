@@ -22,6 +22,7 @@ static const struct {
 	{"skipped", "{pod}: {text}"},
 	{"freed", "{pod}"},
 	{"wiped", "{files}"},
+	{"scenario", "{mark} {name}: {times} times, median {median_ms} ms, worst {worst_ms} ms"},
 	{"verdict", "{mark} {rule}: {text}"},
 };
 
