@@ -111,6 +111,7 @@ void node_start_kubelet(struct node *node, const char *const *options)
 {
 	g_autofree char *dev = path_of(node, "dev");
 	const char *const always[] = {kubelet_program,
+				      "--no-fsync",
 				      "--dir",
 				      node->kubelet_dir,
 				      node->has_nodes ? "--dev-root" : NULL,
