@@ -6,10 +6,10 @@
 /* More ids than this help nobody. */
 #define SHOWN 4
 
-static void free_overlap(gpointer data)
+void overlap_free(struct overlap *overlap)
 {
-	struct overlap *overlap = data;
-
+	if (overlap == NULL)
+		return;
 	device_unref(overlap->device);
 	g_free(overlap);
 }
@@ -119,7 +119,7 @@ static void refuse_parents(GPtrArray *claims, GPtrArray *overlaps)
 
 GPtrArray *overlap_resolve(GPtrArray *claims)
 {
-	GPtrArray *overlaps = g_ptr_array_new_with_free_func(free_overlap);
+	GPtrArray *overlaps = g_ptr_array_new_with_free_func((GDestroyNotify)overlap_free);
 	g_autoptr(GHashTable) holders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
 							      (GDestroyNotify)g_ptr_array_unref);
 

@@ -29,6 +29,8 @@ struct overlap {
 	const ResourceConfig *first, *second; /* in file order, but for OVERLAP_PARENT */
 };
 
+void overlap_free(struct overlap *overlap);
+
 /* Of the resources (struct overlap_claim *) of one bus, in file order. Returns struct
  * overlap *, which borrow the configurations. */
 GPtrArray *overlap_resolve(GPtrArray *claims);
