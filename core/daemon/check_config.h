@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command 'rdmadp check-config': says everything that is wrong with both files. */
+/*
+ * The command 'rdmadp check-config': says everything that is wrong with both files, and
+ * what they mean on this node.
+ */
 #pragma once
 
-#include <glib.h>
+#include "daemon/options.h"
 
-/* Checks and prints to stdout; the exit status: 0 without errors, else 1.
- * 'settings_path' NULL: the default file, which need not be there. 'resources_path'
- * NULL: the one that the settings name. */
-int check_config_run(const char *settings_path, const char *resources_path, gboolean json);
+/* Checks and prints to stdout; the exit status: 0 without errors, else 1. Without a file
+ * as the command's word it is the one that the settings name. The node is looked at
+ * where there are a backend directory and a sysfs, and unless the options forbid it. */
+int check_config_run(const Options *options);

@@ -5,7 +5,7 @@
 
 #include "edge/log.h"
 
-static void print_findings(const char *path, GPtrArray *findings)
+void commands_print_errors(const char *path, GPtrArray *findings)
 {
 	for (guint i = 0; i < findings->len; i++) {
 		const struct finding *finding = g_ptr_array_index(findings, i);
@@ -16,22 +16,30 @@ static void print_findings(const char *path, GPtrArray *findings)
 	g_ptr_array_set_size(findings, 0);
 }
 
-Survey *commands_survey(const Options *options, gboolean need_file)
+/* A backend's remarks would only be in its way. */
+void commands_be_quiet(void)
+{
+	log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, NULL);
+}
+
+Settings *commands_settings(const Options *options)
 {
 	g_autoptr(GPtrArray) findings = findings_new();
-	g_autoptr(Settings) settings = options_settings(options, findings);
-	g_autoptr(ResourceFile) file = NULL;
+	Settings *settings = options_settings(options, findings);
 
-	print_findings(options_config(options), findings);
-	if (settings == NULL)
-		return NULL;
-	/* The answer is the table; a backend's remarks would only be in its way. */
-	log_setup(LOG_LEVEL_ERROR, LOG_FORMAT_TEXT, NULL);
-	if (need_file || g_file_test(settings->resources, G_FILE_TEST_EXISTS)) {
-		file = resource_file_read(settings->resources, findings);
-		print_findings(settings->resources, findings);
-		if (file == NULL)
-			return NULL;
-	}
-	return survey_take(settings, file);
+	commands_print_errors(options_config(options), findings);
+	commands_be_quiet();
+	return settings;
+}
+
+char *commands_program(void)
+{
+	g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+
+	return program != NULL ? g_steal_pointer(&program) : g_strdup("/proc/self/exe");
+}
+
+gboolean commands_use_state(const Options *options)
+{
+	return options->sysfs == NULL;
 }

@@ -4,24 +4,37 @@
 
 #include "daemon/options.h"
 #include "daemon/survey.h"
+#include "edge/json_writer.h"
 
 /* Each prints to stdout and returns the exit status. */
 int command_devices(const Options *options);
 int command_explain(const Options *options);
 
-/* The text of the two, for tests. */
+/* The text of the two. */
 char *devices_text(const Survey *survey, gboolean json);
 /* 'only' is a resource's full name or its name part; NULL = all. NULL if there is no
  * such resource. */
 char *explain_text(const Survey *survey, const char *only, gboolean json);
 
-/* Reads both files and looks at the node. 'need_file' FALSE: without a readable
- * resource file all backends are asked. NULL after every error was printed. */
-Survey *commands_survey(const Options *options, gboolean need_file);
+/* --- what they share --- */
 
-/* How a device is described in tables and JSON: "mlx5_0, mlx5_1", "ens1f0np0",
- * "ether", "1: ACTIVE". All owned by the caller. */
-char *describe_rdma(const Device *device);
-char *describe_netdevs(const Device *device);
-char *describe_link(const Device *device);
-char *describe_ports(const Device *device);
+/* Path of this program. */
+char *commands_program(void);
+/* From now on only errors are logged: the answer is what is printed. */
+void commands_be_quiet(void);
+/* From the settings file and the command line, for a program that logs errors only; NULL
+ * after every error was printed. */
+Settings *commands_settings(const Options *options);
+/* To stderr; empties the list. */
+void commands_print_errors(const char *path, GPtrArray *findings);
+/* TRUE if what the daemon remembers is about the tree that is looked at. */
+gboolean commands_use_state(const Options *options);
+
+/* --- how a device is described; all owned by the caller --- */
+
+char *describe_ids(const Device *device); /* "15b3:101d" */
+char *describe_rdma(const Device *device); /* "mlx5_0, mlx5_1" */
+char *describe_netdevs(const Device *device); /* "ens1f0np0 (+8 representors)" */
+char *describe_link(const Device *device); /* "ether" */
+char *describe_ports(const Device *device); /* "1 ACTIVE" */
+void describe_json(JsonWriter *json, const Device *device); /* members of an object */

@@ -3,9 +3,8 @@
 
 #include "daemon/commands.h"
 #include "daemon/table.h"
-#include "edge/json_writer.h"
 
-/* Names of the resources that take a device, in file order. */
+/* Names of the resources that have a device, in file order. */
 static GPtrArray *takers(const Survey *survey, const struct survey_bus *bus, const Device *device)
 {
 	GPtrArray *names = g_ptr_array_new();
@@ -13,7 +12,7 @@ static GPtrArray *takers(const Survey *survey, const struct survey_bus *bus, con
 	for (guint i = 0; i < survey->resources->len; i++) {
 		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
 
-		if (resource->bus == bus && survey_judge(resource, device, NULL))
+		if (resource->bus == bus && survey_takes(resource, device))
 			g_ptr_array_add(names, resource_config(resource->resource)->full_name);
 	}
 	g_ptr_array_add(names, NULL);
@@ -24,6 +23,7 @@ static void add_row(Table *table, const Survey *survey, const struct survey_bus 
 		    const Device *device)
 {
 	const struct rdmadp_device *abi = device_abi(device);
+	g_autofree char *ids = describe_ids(device);
 	g_autofree char *rdma = describe_rdma(device);
 	g_autofree char *netdevs = describe_netdevs(device);
 	g_autofree char *link = describe_link(device);
@@ -32,17 +32,17 @@ static void add_row(Table *table, const Survey *survey, const struct survey_bus 
 	g_autofree char *health = survey_health(bus, device);
 	g_autoptr(GPtrArray) names = takers(survey, bus, device);
 	g_autofree char *resources = g_strjoinv(", ", (GStrv)names->pdata);
-	const char *const cells[] = {bus->name, abi->id, abi->driver, rdma,   netdevs,
-				     link,	ports,	 numa,	      health, resources};
+	const char *const cells[] = {bus->name, abi->id, ids,  abi->driver, rdma,     netdevs,
+				     link,	ports,	 numa, health,	    resources};
 
 	table_add(table, cells);
 }
 
 static char *text_for_people(const Survey *survey)
 {
-	static const char *const headings[] = {"BUS",	     "DEVICE",	  "DRIVER", "RDMA",
-					       "INTERFACES", "LINK",	  "PORTS",  "NUMA",
-					       "HEALTH",     "RESOURCES", NULL};
+	static const char *const headings[] = {"BUS",  "DEVICE",     "IDS",	  "DRIVER",
+					       "RDMA", "INTERFACES", "LINK",	  "PORTS",
+					       "NUMA", "HEALTH",     "RESOURCES", NULL};
 	g_autoptr(Table) table = table_new(headings);
 	g_autofree char *rows = NULL;
 	GString *text = g_string_new(NULL);
@@ -52,7 +52,7 @@ static char *text_for_people(const Survey *survey)
 		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
 
 		if (bus->trouble != NULL)
-			g_string_append_printf(text, "bus %s: %s\n", bus->name, bus->trouble);
+			g_string_append_printf(text, "%s\n", bus->trouble);
 		for (guint j = 0; j < bus->devices->len; j++)
 			add_row(table, survey, bus, g_ptr_array_index(bus->devices, j));
 		n += bus->devices->len;
@@ -65,27 +65,13 @@ static char *text_for_people(const Survey *survey)
 static void write_device(JsonWriter *json, const Survey *survey, const struct survey_bus *bus,
 			 const Device *device)
 {
-	const struct rdmadp_device *abi = device_abi(device);
 	g_autofree char *health = survey_health(bus, device);
-	g_autofree char *rdma = describe_rdma(device);
-	g_autofree char *netdevs = describe_netdevs(device);
-	g_autofree char *link = describe_link(device);
-	g_autofree char *ports = describe_ports(device);
 	g_autoptr(GPtrArray) names = takers(survey, bus, device);
 
 	json_begin_object(json, NULL);
 	json_add_string(json, "bus", bus->name);
-	json_add_string(json, "id", abi->id);
-	json_add_string(json, "identity", abi->identity);
-	json_add_string(json, "driver", abi->driver);
-	json_add_string(json, "rdma", rdma);
-	json_add_string(json, "interfaces", netdevs);
-	json_add_string(json, "link", link);
-	json_add_string(json, "ports", ports);
-	json_add_int(json, "numaNode", abi->numa_node);
-	json_add_string(json, "pcieRoot", abi->pcie_root);
+	describe_json(json, device);
 	json_add_string(json, "health", health);
-	json_add_string(json, "note", abi->note);
 	json_add_strings(json, "resources", (const char *const *)names->pdata);
 	json_end_object(json);
 }
@@ -103,6 +89,7 @@ static char *text_json(const Survey *survey)
 			write_device(json, survey, bus, g_ptr_array_index(bus->devices, j));
 	}
 	json_end_array(json);
+	json_add_string(json, "rdmaNetnsMode", survey->netns_is_exclusive ? "exclusive" : "shared");
 	json_begin_object(json, "trouble");
 	for (guint i = 0; i < survey->buses->len; i++) {
 		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
@@ -120,13 +107,36 @@ char *devices_text(const Survey *survey, gboolean json)
 	return json ? text_json(survey) : text_for_people(survey);
 }
 
+/* A resource file that is missing or wrong is no reason not to show what there is. */
+static ResourceFile *read_file(const Settings *settings)
+{
+	g_autoptr(GPtrArray) findings = findings_new();
+	ResourceFile *file = NULL;
+
+	if (g_file_test(settings->resources, G_FILE_TEST_EXISTS))
+		file = resource_file_read(settings->resources, findings);
+	commands_print_errors(settings->resources, findings);
+	return file;
+}
+
 int command_devices(const Options *options)
 {
-	g_autoptr(Survey) survey = commands_survey(options, FALSE);
+	g_autoptr(Settings) settings = commands_settings(options);
+	g_autoptr(ResourceFile) file = settings == NULL ? NULL : read_file(settings);
+	g_autofree char *program = commands_program();
+	g_autoptr(Survey) survey = NULL;
 	g_autofree char *text = NULL;
+	const struct survey_plan plan = {
+		.settings = settings,
+		.file = file,
+		.program = program,
+		.all_buses = TRUE,
+		.use_state = commands_use_state(options),
+	};
 
-	if (survey == NULL)
+	if (settings == NULL)
 		return 1;
+	survey = survey_take(&plan);
 	text = devices_text(survey, options->json);
 	fputs(text, stdout);
 	return 0;

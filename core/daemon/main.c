@@ -12,19 +12,12 @@
 /* Exit status of a command line that is wrong, as the peers' programs have it. */
 #define EXIT_USAGE 2
 
-static int command_check_config(const Options *options)
-{
-	const char *file = options->words[1] != NULL ? options->words[1] : options->resources;
-
-	return check_config_run(options->config, file, options->json);
-}
-
 static const struct command {
 	const char *name;
 	int (*run)(const Options *options);
 	guint max_words; /* the command itself and its arguments */
 } commands[] = {
-	{"check-config", command_check_config, 2},
+	{"check-config", check_config_run, 2},
 	{"devices", command_devices, 1},
 	{"explain", command_explain, 2},
 };

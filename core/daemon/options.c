@@ -6,7 +6,7 @@
 #define SUMMARY                                                                                    \
 	"Without a command: runs the device plugin.\n\n"                                           \
 	"Commands:\n"                                                                              \
-	"  check-config [FILE]      check the resource file and the settings file\n"               \
+	"  check-config [FILE]      check both configuration files, and what they mean here\n"     \
 	"  devices                  every RDMA device of this node and who takes it\n"             \
 	"  explain [RESOURCE]       for every device, why a resource takes or refuses it"
 
@@ -29,6 +29,8 @@ static GOptionContext *options_context(Options *options)
 		 "error, warning, info or debug", "LEVEL"},
 		{"sysfs", 0, 0, G_OPTION_ARG_FILENAME, &options->sysfs, "stands for /sys", "DIR"},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON", NULL},
+		{"no-node", 0, 0, G_OPTION_ARG_NONE, &options->no_node,
+		 "check-config: look at the files only", NULL},
 		{"version", 'v', 0, G_OPTION_ARG_NONE, &options->version, "print the version",
 		 NULL},
 		{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->words, NULL,

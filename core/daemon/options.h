@@ -16,6 +16,7 @@ struct options {
 	char *log_level;
 	char *sysfs; /* --sysfs */
 	gboolean json;
+	gboolean no_node; /* --no-node: check-config looks at the files only */
 	gboolean use_cdi;
 	gboolean version;
 	GStrv words; /* command and its arguments; may be empty */

@@ -3,104 +3,15 @@
 
 #include <string.h>
 
+#include "daemon/state.h"
+#include "daemon/survey_look.h"
 #include "edge/backend.h"
 #include "edge/module.h"
+#include "edge/netlink.h"
 #include "model/candidates.h"
-#include "model/selector.h"
+#include "model/netns.h"
 
-/* Longest wait for a scan and for the health of its devices. */
-#define LOOK_LIMIT_MS 5000
-#define END_WAIT_MS 200
-
-/* One bus being looked at. */
-struct look {
-	struct survey_bus *bus;
-	GMainLoop *loop;
-	guint pending; /* health reads that have not come back */
-};
-
-static void look_end_if_done(struct look *look)
-{
-	if (look->pending == 0)
-		g_main_loop_quit(look->loop);
-}
-
-static void look_on_scanned(Backend *backend, GPtrArray *devices, const GError *error,
-			    gboolean event_driven G_GNUC_UNUSED, gpointer data)
-{
-	struct look *look = data;
-
-	if (devices == NULL) {
-		g_free(look->bus->trouble);
-		look->bus->trouble = g_strdup(error->message);
-	}
-	for (guint i = 0; devices != NULL && i < devices->len; i++) {
-		Device *device = g_ptr_array_index(devices, i);
-
-		g_ptr_array_add(look->bus->devices, device_ref(device));
-		look->pending += backend_check_health(backend, device, NULL);
-	}
-	look_end_if_done(look);
-}
-
-static void look_on_health(Backend *backend G_GNUC_UNUSED, Device *device,
-			   const struct rdmadp_health *health, gpointer data)
-{
-	struct look *look = data;
-
-	g_hash_table_insert(look->bus->health, g_strdup(device_identity(device)),
-			    g_memdup2(health, sizeof(*health)));
-	look->pending--;
-	look_end_if_done(look);
-}
-
-static gboolean look_on_limit(gpointer data)
-{
-	struct look *look = data;
-
-	if (look->bus->devices->len == 0)
-		look->bus->trouble =
-			g_strdup_printf("no answer to a scan within %d ms", LOOK_LIMIT_MS);
-	g_main_loop_quit(look->loop);
-	return G_SOURCE_REMOVE;
-}
-
-static const struct backend_callbacks look_callbacks = {
-	.scanned = look_on_scanned,
-	.health = look_on_health,
-};
-
-static void bus_look(struct survey_bus *bus, const Settings *settings)
-{
-	struct look look = {.bus = bus, .loop = g_main_loop_new(NULL, FALSE)};
-	Backend *backend = backend_new(bus->vtable, settings->sysfs_root, settings->dev_root,
-				       &look_callbacks, &look);
-	GSource *limit = g_timeout_source_new(LOOK_LIMIT_MS);
-
-	g_source_set_callback(limit, look_on_limit, &look, NULL);
-	g_source_attach(limit, g_main_context_get_thread_default());
-	g_main_loop_run(look.loop);
-	g_source_destroy(limit);
-	g_source_unref(limit);
-	backend_free(backend, END_WAIT_MS);
-	g_main_loop_unref(look.loop);
-}
-
-static struct survey_bus *bus_take(const Settings *settings, const char *name)
-{
-	struct survey_bus *bus = g_new0(struct survey_bus, 1);
-	g_autoptr(GError) error = NULL;
-
-	bus->name = g_strdup(name);
-	bus->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
-	bus->health = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	bus->vtable = module_load(settings->backend_dir, name, &error);
-	if (bus->vtable == NULL)
-		bus->trouble = g_strdup(error->message);
-	else
-		bus_look(bus, settings);
-	return bus;
-}
+/* --- buses --- */
 
 static void survey_bus_free(gpointer data)
 {
@@ -113,82 +24,58 @@ static void survey_bus_free(gpointer data)
 	g_free(bus);
 }
 
-static struct survey_bus *survey_bus_get(Survey *survey, const Settings *settings, const char *name)
+static struct survey_bus *survey_bus(const Survey *survey, const char *name)
 {
-	struct survey_bus *bus;
-
 	for (guint i = 0; i < survey->buses->len; i++) {
-		bus = g_ptr_array_index(survey->buses, i);
+		struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
+
 		if (strcmp(bus->name, name) == 0)
 			return bus;
 	}
-	bus = bus_take(settings, name);
-	g_ptr_array_add(survey->buses, bus);
-	return bus;
+	return NULL;
 }
+
+static void survey_add_bus(Survey *survey, const char *name)
+{
+	struct survey_bus *bus;
+
+	if (survey_bus(survey, name) != NULL)
+		return;
+	bus = g_new0(struct survey_bus, 1);
+	bus->name = g_strdup(name);
+	bus->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	bus->health = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_ptr_array_add(survey->buses, bus);
+}
+
+static void survey_look_at_buses(Survey *survey, const struct survey_plan *plan)
+{
+	g_autoptr(SavedState) before = NULL;
+	g_auto(GStrv) names = NULL;
+
+	for (guint i = 0; plan->file != NULL && i < plan->file->resources->len; i++) {
+		const ResourceConfig *config = g_ptr_array_index(plan->file->resources, i);
+
+		survey_add_bus(survey, config->bus);
+	}
+	if (plan->all_buses)
+		names = module_list(plan->settings->backend_dir);
+	for (gsize i = 0; names != NULL && names[i] != NULL; i++)
+		survey_add_bus(survey, names[i]);
+	if (plan->use_state)
+		before = state_peek(plan->settings->state_dir, STATE_BOOT_ID_FILE);
+	survey_look(survey->buses, plan, before);
+}
+
+/* --- resources --- */
 
 static void survey_resource_free(gpointer data)
 {
 	struct survey_resource *resource = data;
 
 	resource_free(resource->resource);
+	g_ptr_array_unref(resource->taken);
 	g_free(resource);
-}
-
-static void resource_tell_health(const struct survey_resource *resource, const Device *device)
-{
-	const struct rdmadp_health *health =
-		g_hash_table_lookup(resource->bus->health, device_identity(device));
-
-	if (health != NULL && health->state == RDMADP_UNHEALTHY)
-		resource_set_health(resource->resource, device_identity(device), FALSE,
-				    health->text);
-}
-
-static struct survey_resource *resource_take(const struct survey_bus *bus, ResourceConfig *config)
-{
-	struct survey_resource *resource = g_new0(struct survey_resource, 1);
-	g_autoptr(GPtrArray) taken = g_ptr_array_new();
-
-	resource->bus = bus;
-	resource->resource = resource_new(resource_config_ref(config));
-	for (guint i = 0; i < bus->devices->len; i++)
-		if (survey_judge(resource, g_ptr_array_index(bus->devices, i), NULL))
-			g_ptr_array_add(taken, g_ptr_array_index(bus->devices, i));
-	resource_set_devices(resource->resource, taken);
-	for (guint i = 0; i < taken->len; i++)
-		resource_tell_health(resource, g_ptr_array_index(taken, i));
-	return resource;
-}
-
-Survey *survey_take(const Settings *settings, const ResourceFile *file)
-{
-	Survey *survey = g_new0(Survey, 1);
-	g_auto(GStrv) names = NULL;
-
-	survey->buses = g_ptr_array_new_with_free_func(survey_bus_free);
-	survey->resources = g_ptr_array_new_with_free_func(survey_resource_free);
-	for (guint i = 0; file != NULL && i < file->resources->len; i++) {
-		ResourceConfig *config = g_ptr_array_index(file->resources, i);
-
-		g_ptr_array_add(
-			survey->resources,
-			resource_take(survey_bus_get(survey, settings, config->bus), config));
-	}
-	if (file == NULL)
-		names = module_list(settings->backend_dir);
-	for (gsize i = 0; names != NULL && names[i] != NULL; i++)
-		survey_bus_get(survey, settings, names[i]);
-	return survey;
-}
-
-void survey_free(Survey *survey)
-{
-	if (survey == NULL)
-		return;
-	g_ptr_array_unref(survey->resources);
-	g_ptr_array_unref(survey->buses);
-	g_free(survey);
 }
 
 static int survey_match(const Device *device, const char *key, const char *value, gpointer data)
@@ -203,6 +90,115 @@ gboolean survey_judge(const struct survey_resource *resource, const Device *devi
 			      (gpointer)resource->bus->vtable, ret_refusal);
 }
 
+static void survey_add_resource(Survey *survey, ResourceConfig *config)
+{
+	struct survey_resource *resource = g_new0(struct survey_resource, 1);
+
+	resource->bus = survey_bus(survey, config->bus);
+	resource->resource = resource_new(resource_config_ref(config));
+	resource->exclusive = config->mode == RESOURCE_EXCLUSIVE;
+	resource->taken = g_ptr_array_new();
+	for (guint i = 0; i < resource->bus->devices->len; i++)
+		if (survey_judge(resource, g_ptr_array_index(resource->bus->devices, i), NULL))
+			g_ptr_array_add(resource->taken, resource->bus->devices->pdata[i]);
+	g_ptr_array_add(survey->resources, resource);
+}
+
+static gboolean is_refused(const Survey *survey, const struct survey_resource *resource)
+{
+	return netns_refusal(resource->exclusive, survey->netns_is_exclusive) != NULL;
+}
+
+/* Among the resources of one bus; one that is refused keeps nothing from the others. */
+static void survey_settle_bus(Survey *survey, const struct survey_bus *bus)
+{
+	g_autoptr(GPtrArray) claims = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) overlaps = NULL;
+
+	for (guint i = 0; i < survey->resources->len; i++) {
+		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
+		struct overlap_claim *claim;
+
+		if (resource->bus != bus || is_refused(survey, resource))
+			continue;
+		claim = g_new0(struct overlap_claim, 1);
+		claim->config = resource_config(resource->resource);
+		claim->exclusive = resource->exclusive;
+		claim->devices = resource->taken;
+		g_ptr_array_add(claims, claim);
+	}
+	overlaps = overlap_resolve(claims);
+	g_ptr_array_extend_and_steal(survey->overlaps, g_steal_pointer(&overlaps));
+}
+
+static void resource_tell_health(const struct survey_resource *resource, const Device *device)
+{
+	const struct rdmadp_health *health =
+		g_hash_table_lookup(resource->bus->health, device_identity(device));
+
+	if (health != NULL && health->state == RDMADP_UNHEALTHY)
+		resource_set_health(resource->resource, device_identity(device), FALSE,
+				    health->text);
+}
+
+static void survey_offer(const Survey *survey, struct survey_resource *resource)
+{
+	if (is_refused(survey, resource))
+		return;
+	resource_set_devices(resource->resource, resource->taken);
+	for (guint i = 0; i < resource->taken->len; i++)
+		resource_tell_health(resource, g_ptr_array_index(resource->taken, i));
+}
+
+Survey *survey_take(const struct survey_plan *plan)
+{
+	Survey *survey = g_new0(Survey, 1);
+
+	survey->buses = g_ptr_array_new_with_free_func(survey_bus_free);
+	survey->resources = g_ptr_array_new_with_free_func(survey_resource_free);
+	survey->overlaps = g_ptr_array_new_with_free_func((GDestroyNotify)overlap_free);
+	survey->netns_is_exclusive =
+		netlink_rdma_netns_mode(plan->settings->sysfs_root) == RDMA_NETNS_EXCLUSIVE;
+	survey_look_at_buses(survey, plan);
+	for (guint i = 0; plan->file != NULL && i < plan->file->resources->len; i++)
+		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i));
+	for (guint i = 0; i < survey->buses->len; i++)
+		survey_settle_bus(survey, g_ptr_array_index(survey->buses, i));
+	for (guint i = 0; i < survey->resources->len; i++)
+		survey_offer(survey, g_ptr_array_index(survey->resources, i));
+	return survey;
+}
+
+void survey_free(Survey *survey)
+{
+	if (survey == NULL)
+		return;
+	g_ptr_array_unref(survey->overlaps);
+	g_ptr_array_unref(survey->resources);
+	g_ptr_array_unref(survey->buses);
+	g_free(survey);
+}
+
+/* --- what follows --- */
+
+gboolean survey_takes(const struct survey_resource *resource, const Device *device)
+{
+	return g_ptr_array_find(resource->taken, device, NULL);
+}
+
+const struct overlap *survey_lost(const Survey *survey, const struct survey_resource *resource,
+				  const Device *device)
+{
+	for (guint i = 0; i < survey->overlaps->len; i++) {
+		const struct overlap *overlap = g_ptr_array_index(survey->overlaps, i);
+
+		if (overlap->kind != OVERLAP_SHARED && overlap->device == device &&
+		    overlap->second == resource_config(resource->resource))
+			return overlap;
+	}
+	return NULL;
+}
+
 GPtrArray *survey_candidates(const struct survey_resource *resource)
 {
 	return selector_candidates(resource_config(resource->resource), resource->bus->devices,
@@ -213,7 +209,10 @@ char *survey_health(const struct survey_bus *bus, const Device *device)
 {
 	const struct rdmadp_health *health =
 		g_hash_table_lookup(bus->health, device_identity(device));
+	const char *note = device_abi(device)->note;
 
+	if (note != NULL)
+		return g_strdup_printf("not usable: %s", note);
 	if (health == NULL)
 		return g_strdup("unknown: no answer in time");
 	if (health->state == RDMADP_HEALTHY)

@@ -47,7 +47,13 @@ static char *run(const char *settings, const char *resources, gboolean json, int
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(saved >= 0 && fd >= 0);
 	assert_true(dup2(fd, STDOUT_FILENO) >= 0);
-	*ret_status = check_config_run(settings, resources, json);
+	const Options options = {
+		.config = (char *)settings,
+		.resources = (char *)resources,
+		.json = json,
+		.no_node = TRUE,
+	};
+	*ret_status = check_config_run(&options);
 	fflush(stdout);
 	assert_true(dup2(saved, STDOUT_FILENO) >= 0);
 	close(saved);

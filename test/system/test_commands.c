@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 'devices', 'explain' and 'check-config' on machines of the field: what they print, to
+ * the letter (UPDATE_EXPECTED=1 writes test/fixtures/commands anew). */
+#include "system/node.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "support/dump.h"
+#include "support/fixture.h"
+#include "support/json_match.h"
+
+#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
+#define EXPECTED SOURCE_DIR "/test/fixtures/commands/"
+
+#define ONE(selectors)                                                                             \
+	"{\"configList\":[{\"resourceName\":\"r\",\"rdmaHcaMax\":2,\"selectors\":{" selectors "}}" \
+	"]}"
+#define VENDOR ONE("\"vendors\":[\"15b3\"]")
+
+static const struct {
+	const char *name; /* of the expected text */
+	const char *machine;
+	const char *changes; /* to the machine, or NULL */
+	const char *resources; /* NULL: no file */
+	const char *arguments; /* separated by blanks */
+	int status;
+} cases[] = {
+	{"devices-f01", "f01-roce-no-issm", NULL, VENDOR, "devices", 0},
+	{"devices-f05", "f05-vf-netdev-in-pod", NULL, NULL, "devices", 0},
+	{"devices-f08", "f08-switchdev", NULL, NULL, "devices", 0},
+	{"devices-f10", "f10-b200-mixed", NULL, NULL, "devices", 0},
+	{"devices-soft", "soft", NULL, NULL, "devices", 0},
+	{"devices-ub", "ub-a11", NULL, NULL, "devices", 0},
+	{"devices-ub-odd", "ub-odd", NULL, NULL, "devices", 0},
+	{"devices-unusable", "unusable", NULL, NULL, "devices", 0},
+	{"devices-nothing", NULL, NULL, NULL, "devices", 0},
+	{"devices-f04-json", "f04-issm-subset", NULL, VENDOR, "devices --json", 0},
+	/* F02: the module is named, and with the module all is well */
+	{"explain-f02", "f01-roce-no-issm",
+	 "remove sys/class/misc/rdma_cm\nremove sys/devices/virtual/misc/rdma_cm\n", VENDOR,
+	 "explain", 0},
+	{"explain-f01", "f01-roce-no-issm", NULL, VENDOR, "explain r", 0},
+	{"explain-f03", "f03-partial-boot", NULL, VENDOR, "explain rdma/r", 0},
+	/* F08: the interface of a switchdev function, and a representor */
+	{"explain-f08-pf", "f08-switchdev", NULL, ONE("\"ifNames\":[\"pf0\"]"), "explain", 0},
+	{"explain-f08-representor", "f08-switchdev", NULL, ONE("\"ifNames\":[\"eth3\"]"), "explain",
+	 0},
+	/* F15: bus numbers for ids, the RDMA driver's name */
+	{"explain-f15-wrong", "f15-e810", NULL,
+	 ONE("\"vendors\":[\"8086\"],\"deviceIDs\":[\"0d00\",\"b500\"],\"drivers\":[\"irdma\"],"
+	     "\"linkTypes\":[\"ethernet\"]"),
+	 "explain", 0},
+	{"explain-f15-right", "f15-e810", NULL,
+	 ONE("\"vendors\":[\"8086\"],\"deviceIDs\":[\"159b\"],\"drivers\":[\"irdma\"]"), "explain",
+	 0},
+	/* F24: pods cannot share a device there; F24b: they can, but see all of them */
+	{"explain-f24", "f01-roce-no-issm", "netns N\n", VENDOR, "explain", 0},
+	{"check-f24", "f01-roce-no-issm", "netns N\n", VENDOR, "check-config", 1},
+	{"check-f24b", "f01-roce-no-issm", NULL,
+	 "{\"configList\":[{\"resourceName\":\"r\",\"mode\":\"exclusive\",\"selectors\":{"
+	 "\"vendors\":[\"15b3\"]}}]}",
+	 "check-config", 0},
+	{"explain-unusable", "unusable", NULL, VENDOR, "explain", 0},
+	{"explain-f10-mixed", "f10-b200-mixed", NULL, ONE("\"vendors\":[\"1d0f\",\"15b3\"]"),
+	 "explain", 0},
+	{"explain-f10-efa", "f10-b200-mixed", NULL, ONE("\"drivers\":[\"efa\"]"), "explain", 0},
+	{"explain-vendor-assumed", "ub-odd", "netns Y\n",
+	 ONE("\"buses\":[\"ub\"],\"vendors\":[\"cc08\"]"), "explain", 0},
+	{"explain-json", "unusable", NULL, VENDOR, "explain --json", 0},
+	{"explain-no-such", "unusable", NULL, VENDOR, "explain q", 1},
+	{"explain-exclude", "f01-roce-no-issm", NULL,
+	 ONE("\"vendors\":[\"15b3\"],\"exclude\":{\"ifNames\":[\"ens1f0np0\"]}"), "explain", 0},
+	/* several resources want the same device */
+	{"check-overlap-shared", "f01-roce-no-issm", NULL,
+	 "{\"configList\":[{\"resourceName\":\"a\",\"selectors\":{\"vendors\":[\"15b3\"]}},"
+	 "{\"resourceName\":\"b\",\"selectors\":{\"ifNames\":[\"ens1f1np1\"]}}]}",
+	 "check-config", 0},
+	{"check-overlap-exclusive", "f01-roce-no-issm", NULL,
+	 "{\"configList\":[{\"resourceName\":\"a\",\"selectors\":{\"vendors\":[\"15b3\"]}},"
+	 "{\"resourceName\":\"b\",\"mode\":\"exclusive\",\"selectors\":{\"ifNames\":["
+	 "\"ens1f1np1\"]}}]}",
+	 "check-config", 1},
+	{"explain-overlap", "f05-vf-netdev-in-pod", NULL,
+	 "{\"configList\":[{\"resourceName\":\"a\",\"mode\":\"exclusive\",\"selectors\":{"
+	 "\"vendors\":[\"15b3\"]}},{\"resourceName\":\"b\",\"selectors\":{\"ifNames\":["
+	 "\"ibs1v0\"]}}]}",
+	 "explain", 0},
+	/* backends */
+	{"check-no-backend", "f01-roce-no-issm", NULL, ONE("\"buses\":[\"pcie\"]"), "check-config",
+	 1},
+	{"explain-no-backend", "f01-roce-no-issm", NULL, ONE("\"buses\":[\"pcie\"]"), "explain", 0},
+	/* a laptop */
+	{"check-laptop", "f01-roce-no-issm", NULL, VENDOR,
+	 "check-config --backend-dir /nonexistent", 0},
+	{"check-files-only", "f01-roce-no-issm", "netns N\n", VENDOR, "check-config --no-node", 0},
+	{"check-json", "f15-e810", "netns N\n", VENDOR, "check-config --json", 1},
+	/* what is wrong with the file does not hide the devices */
+	{"devices-wrong-file", "f01-roce-no-issm", NULL, "{\"configList\":[]}", "devices", 0},
+	{"explain-wrong-file", "f01-roce-no-issm", NULL, "{\"configList\":[]}", "explain", 1},
+};
+
+/* Paths of this machine have no place in an expected text. */
+static char *without_paths(const struct node *node, const char *text)
+{
+	const struct {
+		const char *path, *name;
+	} names[] = {{node->root, "ROOT"}, {BINARY_DIR, "BUILD"}};
+	g_autoptr(GString) clean = g_string_new(text);
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+		g_string_replace(clean, names[i].path, names[i].name, 0);
+	return g_string_free(g_steal_pointer(&clean), FALSE);
+}
+
+/* Standard output and error of a command that is typed in the machine's directory. */
+static char *run(const struct node *node, const char *arguments, int *ret_status)
+{
+	g_autofree char *line =
+		g_strdup_printf("%s/bin/rdmadp --config etc/rdmadp.conf --resources "
+				"etc/config.json --backend-dir %s/lib/rdmadp/backends %s",
+				BINARY_DIR, BINARY_DIR, arguments);
+	g_auto(GStrv) argv = g_strsplit(line, " ", -1);
+	g_autofree char *output = NULL;
+	g_autofree char *errors = NULL;
+	g_autofree char *both = NULL;
+	int wait_status;
+	assert_true(g_spawn_sync(node->root, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &output,
+				 &errors, &wait_status, NULL));
+	assert_true(WIFEXITED(wait_status));
+	*ret_status = WEXITSTATUS(wait_status);
+	both = g_strconcat(output, errors[0] != '\0' ? "--- stderr\n" : "", errors, NULL);
+	return without_paths(node, both);
+}
+
+static struct node *node_of(gsize i)
+{
+	g_autofree char *machine = cases[i].machine == NULL
+					   ? g_strdup("")
+					   : g_strconcat(MACHINES, cases[i].machine, ".txt", NULL);
+	struct node *node = node_new(machine);
+	if (cases[i].changes != NULL)
+		fixture_apply(node->root, cases[i].changes);
+	if (cases[i].resources != NULL)
+		node_resources(node, cases[i].resources);
+	return node;
+}
+
+static void everything_is_said_as_expected(void **state)
+{
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct node *node = node_of(i);
+		g_autofree char *path = g_strconcat(EXPECTED, cases[i].name, ".expected", NULL);
+		g_autoptr(GError) error = NULL;
+		int status;
+		g_autofree char *text = run(node, cases[i].arguments, &status);
+		if (!dump_expect(text, path, &error))
+			fail_msg("%s: %s\n%s", cases[i].name, error->message, text);
+		if (status != cases[i].status)
+			fail_msg("%s: status %d", cases[i].name, status);
+		node_free(node);
+	}
+}
+
+/* --- what needs more than a look --- */
+
+static json_t *run_json(const struct node *node, const char *arguments)
+{
+	int status;
+	g_autofree char *text = run(node, arguments, &status);
+	json_t *value = json_loads(text, 0, NULL);
+	if (value == NULL)
+		fail_msg("no JSON: %s", text);
+	return value;
+}
+
+static void assert_json(const struct node *node, const char *arguments, const char *pattern)
+{
+	json_t *value = run_json(node, arguments);
+	json_t *wanted = json_pattern(pattern);
+	if (!json_match(value, wanted)) {
+		char *text = json_dumps(value, JSON_INDENT(2));
+		fail_msg("%s is not in %s", pattern, text);
+	}
+	json_decref(wanted);
+	json_decref(value);
+}
+
+#define IN_POD                                                                                     \
+	"remove sys/class/net/ibs1v1\nremove sys/devices/pci0000:00/0000:12:00.2/net/ibs1v1\n"
+
+/* What the daemon remembers counts, but not for the tree of another machine. */
+static void a_vf_in_a_pod_is_explained_as_the_daemon_sees_it(void **state)
+{
+	struct node *node = node_new(MACHINES "f05-vf-netdev-in-pod.txt");
+	g_autofree char *sysfs = g_strdup_printf("explain --json --sysfs %s/sys", node->root);
+	(void)state;
+	fixture_apply(node->root, "net 0000:12:00.2 ibs1v1 type=32\n");
+	node_resources(node, ONE("\"ifNames\":[\"ibs1v1\"]"));
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	node_kubelet_says(node, "{\"event\":\"list\",\"healthy\":2}");
+	node_stop_daemon(node);
+	fixture_apply(node->root, IN_POD);
+	assert_json(node, "explain --json",
+		    "[{\"healthy\":2,\"verdicts\":[{\"verdict\":\"refused\"},"
+		    "{\"verdict\":\"refused\"},{\"verdict\":\"taken\"},{\"verdict\":\"refused\","
+		    "\"selector\":\"ifNames\",\"seen\":\"none\",\"wanted\":\"ibs1v1\"}]}]");
+	assert_json(node, sysfs, "[{\"healthy\":0}]");
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
+/* None of them writes anything. */
+static void the_state_is_left_alone(void **state)
+{
+	struct node *node = node_new(MACHINES "f01-roce-no-issm.txt");
+	static const char *const commands[] = {"devices", "explain", "check-config"};
+	(void)state;
+	node_resources(node, VENDOR);
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
+		int status;
+		g_free(run(node, commands[i], &status));
+		assert_int_equal(status, 0);
+	}
+	assert_false(node_has_file(node, "state/state.json"));
+	node_free(node);
+}
+
+/* A bus that does not answer costs its limit, once, and the others are shown. */
+static void a_bus_that_hangs_does_not_hold_up_the_others(void **state)
+{
+	struct node *node = node_new(MACHINES "f01-roce-no-issm.txt");
+	(void)state;
+	node_mock(node, "discover hang forever\n");
+	assert_json(node, "devices --json",
+		    "{\"devices\":[{\"id\":\"0000:3b:00.0\"},{\"id\":\"0000:3b:00.1\"},"
+		    "{\"id\":\"0000:5e:00.0\"}],\"trouble\":{\"mock\":\"backend 'mock' is refused: "
+		    "its first discovery did not end within 5 s\"}}");
+	node_free(node);
+}
+
+/* A port that does not answer is not waited for longer than for a scan. */
+static void a_port_that_hangs_is_unknown(void **state)
+{
+	struct node *node = node_new("dir sys\n");
+	(void)state;
+	node_mock(node, "device a\nhang forever\ndevice b\nhealth down \"no cable\"\n");
+	assert_json(node, "devices --json",
+		    "{\"devices\":[{\"id\":\"a\",\"health\":\"unknown: no answer in time\"},"
+		    "{\"id\":\"b\",\"health\":\"unhealthy: no cable\"}]}");
+	node_free(node);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_is_said_as_expected),
+		cmocka_unit_test(a_vf_in_a_pod_is_explained_as_the_daemon_sees_it),
+		cmocka_unit_test(the_state_is_left_alone),
+		cmocka_unit_test(a_bus_that_hangs_does_not_hold_up_the_others),
+		cmocka_unit_test(a_port_that_hangs_is_unknown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
