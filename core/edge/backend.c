@@ -197,15 +197,26 @@ Backend *backend_new(const struct rdmadp_backend *vtable, const char *sysfs_root
 	return backend;
 }
 
-void backend_scan(Backend *backend)
+static void request_scan(Backend *backend, gboolean is_event)
 {
 	pthread_mutex_lock(&backend->lock);
 	backend->scan_wanted = TRUE;
+	backend->scan_is_event |= is_event;
 	pthread_mutex_unlock(&backend->lock);
 	if (backend->has_scanner)
 		(void)eventfd_write(backend->wake_fd, 1);
 	else
 		start_scanner(backend);
+}
+
+void backend_scan(Backend *backend)
+{
+	request_scan(backend, FALSE);
+}
+
+void backend_scan_event(Backend *backend)
+{
+	request_scan(backend, TRUE);
 }
 
 gint64 backend_scan_age(Backend *backend)

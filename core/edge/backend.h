@@ -56,6 +56,9 @@ const struct rdmadp_backend *backend_vtable(const Backend *backend);
 /* Asks for a scan. Requests while one waits are one; one that comes while a scan
  * runs leads to another scan after it. */
 void backend_scan(Backend *backend);
+/* The same because of an event that the caller heard of: the scan is reported as
+ * event-driven. */
+void backend_scan_event(Backend *backend);
 
 /* For how long the present scan runs, in milliseconds; -1 when none does. */
 gint64 backend_scan_age(Backend *backend);

@@ -19,6 +19,7 @@ struct backend {
 	pthread_cond_t ended;
 	gboolean started; /* the instance is there; stays so */
 	gboolean scan_wanted;
+	gboolean scan_is_event; /* the scan that is wanted is because of an event */
 	gboolean stopping;
 	gboolean closing; /* the scan thread makes no call any more but fini */
 	gboolean finished; /* the scan thread is about to return */

@@ -51,10 +51,10 @@ static gboolean scanner_start_instance(struct scanner *scanner, GError **error)
 	return TRUE;
 }
 
-static void scanner_scan(struct scanner *scanner)
+static void scanner_scan(struct scanner *scanner, gboolean is_event)
 {
 	Backend *backend = scanner->backend;
-	gboolean event_driven = scanner->events.first != 0;
+	gboolean event_driven = scanner->events.first != 0 || is_event;
 	GPtrArray *devices = NULL;
 	GError *error = NULL;
 
@@ -82,7 +82,8 @@ static void scanner_take_event(struct scanner *scanner, short revents)
 }
 
 /* Takes the request, if there is one. FALSE at the end. */
-static gboolean scanner_next(struct scanner *scanner, gint64 now, gboolean *ret_scan)
+static gboolean scanner_next(struct scanner *scanner, gint64 now, gboolean *ret_scan,
+			     gboolean *ret_is_event)
 {
 	Backend *backend = scanner->backend;
 	gboolean stopping;
@@ -90,7 +91,9 @@ static gboolean scanner_next(struct scanner *scanner, gint64 now, gboolean *ret_
 	pthread_mutex_lock(&backend->lock);
 	stopping = backend->stopping;
 	*ret_scan = backend->scan_wanted || event_watch_is_due(&scanner->events, now);
+	*ret_is_event = backend->scan_is_event;
 	backend->scan_wanted = FALSE;
+	backend->scan_is_event = FALSE;
 	backend->scan_since = *ret_scan ? now : 0;
 	pthread_mutex_unlock(&backend->lock);
 	return !stopping;
@@ -99,12 +102,12 @@ static gboolean scanner_next(struct scanner *scanner, gint64 now, gboolean *ret_
 static void scanner_loop(struct scanner *scanner)
 {
 	gint64 now = g_get_monotonic_time();
-	gboolean scan;
+	gboolean scan, is_event;
 	short revents;
 
-	while (scanner_next(scanner, now, &scan)) {
+	while (scanner_next(scanner, now, &scan, &is_event)) {
 		if (scan)
-			scanner_scan(scanner);
+			scanner_scan(scanner, is_event);
 		else if (event_watch_wait(&scanner->events, scanner->backend->wake_fd, now,
 					  &revents))
 			scanner_take_event(scanner, revents);

@@ -34,7 +34,8 @@ struct netlink {
 
 /* --- kernel uevents --- */
 
-static gboolean subsystem_concerns_us(const char *subsystem)
+/* Its name as a constant, or NULL. */
+static const char *subsystem_of_ours(const char *subsystem)
 {
 	static const char *const subsystems[] = {
 		"auxiliary",
@@ -51,8 +52,8 @@ static gboolean subsystem_concerns_us(const char *subsystem)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(subsystems); i++)
 		if (strcmp(subsystem, subsystems[i]) == 0)
-			return TRUE;
-	return FALSE;
+			return subsystems[i];
+	return NULL;
 }
 
 /* "add@/devices/…", then KEY=VALUE strings, each ended by NUL. The '@' tells the
@@ -75,7 +76,8 @@ gboolean netlink_uevent_concerns_us(const char *message, gsize length, const cha
 			subsystem = message + at + strlen("SUBSYSTEM=");
 		at += size + 1;
 	}
-	if (subsystem == NULL || !subsystem_concerns_us(subsystem))
+	subsystem = subsystem == NULL ? NULL : subsystem_of_ours(subsystem);
+	if (subsystem == NULL)
 		return FALSE;
 	if (strcmp(subsystem, "net") == 0 && strstr(message, "@/devices/virtual/") != NULL)
 		return FALSE;
@@ -96,15 +98,21 @@ static gboolean is_from_kernel(struct msghdr *header)
 	return credentials.uid == 0;
 }
 
+/* Of several events one is told: that of an RDMA device, if there is one. */
+static const char *stronger(const char *a, const char *b)
+{
+	return a != NULL && g_str_has_prefix(a, "infiniband") ? a : b;
+}
+
 static gboolean netlink_on_uevent(gint fd, GIOCondition condition G_GNUC_UNUSED, gpointer data)
 {
 	Netlink *netlink = data;
 	char message[8192];
 	char control[CMSG_SPACE(sizeof(struct ucred))];
-	const char *subsystem = NULL;
-	gboolean heard = FALSE;
+	const char *heard = NULL;
 
 	for (;;) {
+		const char *subsystem;
 		struct sockaddr_nl sender;
 		struct iovec part = {message, sizeof(message)};
 		struct msghdr header = {.msg_name = &sender,
@@ -121,10 +129,10 @@ static gboolean netlink_on_uevent(gint fd, GIOCondition condition G_GNUC_UNUSED,
 			break;
 		else if (is_from_kernel(&header) &&
 			 netlink_uevent_concerns_us(message, (gsize)length, &subsystem))
-			heard = TRUE;
+			heard = stronger(heard, subsystem);
 	}
-	if (heard)
-		netlink->hint(NETLINK_HINT_BUS, subsystem, netlink->data);
+	if (heard != NULL)
+		netlink->hint(NETLINK_HINT_BUS, heard, netlink->data);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -253,7 +261,7 @@ static int netns_message(const struct nlmsghdr *message, void *data)
 static gboolean netns_ask(struct mnl_socket *socket, int *ret_mode)
 {
 	char buffer[4096];
-	struct timeval wait = {.tv_usec = ANSWER_WAIT_MS * 1000};
+	struct timeval wait = {.tv_usec = ANSWER_WAIT_MS * 1000L};
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
 	ssize_t length;
 
