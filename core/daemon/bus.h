@@ -37,3 +37,12 @@ void bus_remove_pool(Bus *bus, Pool *pool);
 void bus_set_periods(Bus *bus, double rescan_s, double poll_s);
 /* A scan soon; a refused backend is tried again. */
 void bus_rescan(Bus *bus);
+
+/* --- what the kernel tells --- */
+
+/* Looks at the devices that have this interface, and at those whose parent has it. */
+void bus_link_changed(Bus *bus, const char *interface);
+/* Looks at all devices. */
+void bus_look(Bus *bus);
+/* A scan because of an event: what it misses is gone. */
+void bus_scan_event(Bus *bus);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/bus.h"
+#include "daemon/events.h"
 #include "daemon/pool.h"
 #include "edge/log.h"
 #include "edge/resource_file.h"
@@ -36,6 +37,7 @@ struct daemon {
 	NodeCheck *node_check;
 	State *state;
 	Holders *holders;
+	Events *events;
 	struct pool_host host;
 	GPtrArray *buses; /* Bus * */
 	GPtrArray *pools; /* Pool * */
@@ -153,6 +155,36 @@ static void daemon_build(struct daemon *daemon)
 	}
 }
 
+static void daemon_link_changed(const char *interface, gpointer data)
+{
+	struct daemon *daemon = data;
+
+	for (guint i = 0; i < daemon->buses->len; i++)
+		bus_link_changed(g_ptr_array_index(daemon->buses, i), interface);
+}
+
+static void daemon_look(gpointer data)
+{
+	struct daemon *daemon = data;
+
+	for (guint i = 0; i < daemon->buses->len; i++)
+		bus_look(g_ptr_array_index(daemon->buses, i));
+}
+
+static void daemon_scan(gpointer data)
+{
+	struct daemon *daemon = data;
+
+	for (guint i = 0; i < daemon->buses->len; i++)
+		bus_scan_event(g_ptr_array_index(daemon->buses, i));
+}
+
+static const struct events_ops daemon_events = {
+	.link = daemon_link_changed,
+	.look = daemon_look,
+	.scan = daemon_scan,
+};
+
 static void daemon_on_stopped(gpointer data)
 {
 	struct daemon *daemon = data;
@@ -166,6 +198,7 @@ static void daemon_stop(struct daemon *daemon)
 	if (daemon->stopping)
 		return;
 	daemon->stopping = TRUE;
+	g_clear_pointer(&daemon->events, events_free);
 	state_stop(daemon->state);
 	for (guint i = 0; i < daemon->buses->len; i++)
 		for (guint j = 0; j < daemon->pools->len; j++)
@@ -263,6 +296,7 @@ static void daemon_open(struct daemon *daemon)
 	};
 	daemon->buses = g_ptr_array_new();
 	daemon->pools = g_ptr_array_new_with_free_func((GDestroyNotify)pool_free);
+	daemon->events = events_new(&daemon_events, daemon);
 }
 
 static void daemon_close(struct daemon *daemon)
