@@ -186,7 +186,7 @@ static const char *resources_path(const Options *options, const Settings *settin
 	return options->resources != NULL ? options->resources : settings->resources;
 }
 
-int check_config_run(const Options *options)
+static int check_both(const Options *options)
 {
 	struct report report = {.has_node = FALSE};
 	g_autoptr(Settings) settings = check_settings(&report.settings, options);
@@ -208,4 +208,10 @@ int check_config_run(const Options *options)
 	if (report.has_node)
 		checked_clear(&report.node);
 	return status;
+}
+
+int check_config_run(const Options *options)
+{
+	return options->from_sriov != NULL ? check_config_from_sriov(options->from_sriov)
+					   : check_both(options);
 }

@@ -11,3 +11,7 @@
  * as the command's word it is the one that the settings name. The node is looked at
  * where there are a backend directory and a sysfs, and unless the options forbid it. */
 int check_config_run(const Options *options);
+
+/* Prints the resource file that a configuration of the SR-IOV network device plugin
+ * makes, and to stderr what could not be carried over; the exit status as above. */
+int check_config_from_sriov(const char *path);

@@ -28,6 +28,10 @@ static GOptionContext *options_context(Options *options)
 		{"log-level", 0, 0, G_OPTION_ARG_STRING, &options->log_level,
 		 "error, warning, info or debug", "LEVEL"},
 		{"sysfs", 0, 0, G_OPTION_ARG_FILENAME, &options->sysfs, "stands for /sys", "DIR"},
+		{"from-sriov", 0, 0, G_OPTION_ARG_FILENAME, &options->from_sriov,
+		 "check-config: print the resource file that a configuration of the SR-IOV "
+		 "network device plugin makes",
+		 "FILE"},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON", NULL},
 		{"no-node", 0, 0, G_OPTION_ARG_NONE, &options->no_node,
 		 "check-config: look at the files only", NULL},
@@ -82,6 +86,7 @@ void options_free(Options *options)
 	g_free(options->backend_dir);
 	g_free(options->log_level);
 	g_free(options->sysfs);
+	g_free(options->from_sriov);
 	g_strfreev(options->words);
 	g_free(options);
 }

@@ -15,6 +15,7 @@ struct options {
 	char *backend_dir;
 	char *log_level;
 	char *sysfs; /* --sysfs */
+	char *from_sriov; /* --from-sriov */
 	gboolean json;
 	gboolean no_node; /* --no-node: check-config looks at the files only */
 	gboolean use_cdi;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the resource file's reader. For resource_*.c only. */
+/* The parts of the resource file's reader. For resource_*.c and sriov_*.c only. */
 #pragma once
 
 #include "edge/json.h"

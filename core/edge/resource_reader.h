@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How every value of the resource file is read: walks objects by tables of keys and
- * turns values into C, reporting what is wrong at its path. For resource_*.c only.
+ * turns values into C, reporting what is wrong at its path. For resource_*.c and sriov_*.c.
  */
 #pragma once
 

@@ -18,6 +18,7 @@
 
 #define CONFIGS SOURCE_DIR "/test/fixtures/config/"
 #define EXAMPLES SOURCE_DIR "/etc/examples/"
+#define SRIOV SOURCE_DIR "/etc/sriov/"
 #define SHIPPED SOURCE_DIR "/etc/rdmadp.conf"
 
 static char *folder;
@@ -37,8 +38,17 @@ static int folder_end(void **state)
 	return status;
 }
 
-/* Runs the command with stdout in a file; returns what it printed. */
-static char *run(const char *settings, const char *resources, gboolean json, int *ret_status)
+static int from_sriov(const char *settings G_GNUC_UNUSED, const char *path,
+		      gboolean json G_GNUC_UNUSED)
+{
+	const Options options = {.from_sriov = (char *)path};
+	return check_config_run(&options);
+}
+
+/* Runs a command with stdout in a file; returns what it printed. */
+static char *run_command(int (*command)(const char *settings, const char *resources, gboolean json),
+			 const char *settings, const char *resources, gboolean json,
+			 int *ret_status)
 {
 	g_autofree char *path = g_build_filename(folder, "stdout", NULL);
 	char *text = NULL;
@@ -47,13 +57,7 @@ static char *run(const char *settings, const char *resources, gboolean json, int
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(saved >= 0 && fd >= 0);
 	assert_true(dup2(fd, STDOUT_FILENO) >= 0);
-	const Options options = {
-		.config = (char *)settings,
-		.resources = (char *)resources,
-		.json = json,
-		.no_node = TRUE,
-	};
-	*ret_status = check_config_run(&options);
+	*ret_status = command(settings, resources, json);
 	fflush(stdout);
 	assert_true(dup2(saved, STDOUT_FILENO) >= 0);
 	close(saved);
@@ -63,14 +67,28 @@ static char *run(const char *settings, const char *resources, gboolean json, int
 	return text;
 }
 
+static int check(const char *settings, const char *resources, gboolean json)
+{
+	const Options options = {
+		.config = (char *)settings,
+		.resources = (char *)resources,
+		.json = json,
+		.no_node = TRUE,
+	};
+	return check_config_run(&options);
+}
+
+static char *run(const char *settings, const char *resources, gboolean json, int *ret_status)
+{
+	return run_command(check, settings, resources, json, ret_status);
+}
+
 static void good_files_are_ok(void **state)
 {
 	(void)state;
 	static const char *const examples[] = {
-		EXAMPLES "shared.json",
-		EXAMPLES "huawei-pci.json",
-		EXAMPLES "huawei-ub.json",
-		EXAMPLES "mock.json",
+		EXAMPLES "shared.json", EXAMPLES "huawei-pci.json", EXAMPLES "huawei-ub.json",
+		EXAMPLES "mock.json",	EXAMPLES "exclusive.json",  SRIOV "rdmadp.json",
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(examples); i++) {
 		int status;
@@ -97,6 +115,27 @@ static void every_example_is_checked(void **state)
 	}
 	g_dir_close(dir);
 	assert_true(n >= 4);
+}
+
+static void a_file_of_the_sriov_plugin_is_converted(void **state)
+{
+	(void)state;
+	g_autofree char *path = g_build_filename(folder, "converted.json", NULL);
+	int status;
+	g_autofree char *text =
+		run_command(from_sriov, NULL, SRIOV "sriov-plugin.json", FALSE, &status);
+	assert_int_equal(status, 0);
+	assert_true(g_file_set_contents(path, text, -1, NULL));
+	g_autofree char *checked = run(SHIPPED, path, FALSE, &status);
+	assert_int_equal(status, 0);
+	assert_true(g_str_has_suffix(checked, "converted.json: ok\n"));
+	g_unlink(path);
+	g_autofree char *missing = run_command(from_sriov, NULL, path, FALSE, &status);
+	assert_int_equal(status, 1);
+	assert_string_equal(missing, "");
+	g_autofree char *ours = run_command(from_sriov, NULL, SRIOV "rdmadp.json", FALSE, &status);
+	assert_int_equal(status, 1);
+	assert_string_equal(ours, "");
 }
 
 static void errors_and_warnings_are_listed(void **state)
@@ -208,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_files_are_ok),
 		cmocka_unit_test(every_example_is_checked),
+		cmocka_unit_test(a_file_of_the_sriov_plugin_is_converted),
 		cmocka_unit_test(errors_and_warnings_are_listed),
 		cmocka_unit_test(warnings_alone_are_no_failure),
 		cmocka_unit_test(a_named_settings_file_must_be_there),
