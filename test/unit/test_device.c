@@ -148,12 +148,18 @@ static const struct {
 	{"a net=\001", "device 'a': netdevs[0].name '\\001' contains a control character"},
 	{"a node=", "device 'a': nodes[0].name '' is empty"},
 	{"a node=vendor/x0", NULL},
-	{"a node=x node=y node=../x", "device 'a': nodes[2].name '../x' is not a path relative to /dev, such as infiniband/uverbs0"},
-	{"a node=/dev/x", "device 'a': nodes[0].name '/dev/x' is not a path relative to /dev, such as infiniband/uverbs0"},
-	{"a node=x/../../y", "device 'a': nodes[0].name 'x/../../y' is not a path relative to /dev, such as infiniband/uverbs0"},
-	{"a node=x//y", "device 'a': nodes[0].name 'x//y' is not a path relative to /dev, such as infiniband/uverbs0"},
-	{"a node=x/", "device 'a': nodes[0].name 'x/' is not a path relative to /dev, such as infiniband/uverbs0"},
-	{"a node=./x", "device 'a': nodes[0].name './x' is not a path relative to /dev, such as infiniband/uverbs0"},
+	{"a node=x node=y node=../x", "device 'a': nodes[2].name '../x' is not a path relative to "
+				      "/dev, such as infiniband/uverbs0"},
+	{"a node=/dev/x", "device 'a': nodes[0].name '/dev/x' is not a path relative to /dev, such "
+			  "as infiniband/uverbs0"},
+	{"a node=x/../../y", "device 'a': nodes[0].name 'x/../../y' is not a path relative to "
+			     "/dev, such as infiniband/uverbs0"},
+	{"a node=x//y", "device 'a': nodes[0].name 'x//y' is not a path relative to /dev, such as "
+			"infiniband/uverbs0"},
+	{"a node=x/", "device 'a': nodes[0].name 'x/' is not a path relative to /dev, such as "
+		      "infiniband/uverbs0"},
+	{"a node=./x", "device 'a': nodes[0].name './x' is not a path relative to /dev, such as "
+		       "infiniband/uverbs0"},
 	{"a node=x;y",
 	 "device 'a': nodes[0].name 'x;y' contains other characters than letters, digits and "
 	 "/._:+@-"},
