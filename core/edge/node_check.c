@@ -144,7 +144,8 @@ static gboolean dev_node_matches(const NodeCheck *check, const char *dev_name, g
 		return TRUE;
 	if (fstatat(check->dev_fd, dev_name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-			    "'/dev/%s' cannot be used: %s", dev_name, g_strerror(errno));
+			    "'/dev/%s' cannot be used: %s below dev_root '%s'", dev_name,
+			    g_strerror(errno), check->dev_root);
 		return FALSE;
 	}
 	if (S_ISCHR(status.st_mode) && major(status.st_rdev) == dev_major &&

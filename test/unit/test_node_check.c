@@ -69,7 +69,7 @@ static const struct row {
 	{"module removed", "remove sys/class/misc/rdma_cm\nremove dev/infiniband/rdma_cm\n",
 	 &rdma_cm, NULL, "has no number in sysfs any more"},
 	{"the node is gone", "remove dev/infiniband/uverbs0\n", &uverbs0, NULL,
-	 "'/dev/infiniband/uverbs0' cannot be used: No such file"},
+	 "'/dev/infiniband/uverbs0' cannot be used: No such file or directory below dev_root '/"},
 	{"a link in place of the node",
 	 "remove dev/infiniband/uverbs0\nlink dev/infiniband/uverbs0 -> ../null\n", &uverbs0, NULL,
 	 "is not the character device 231:192"},
