@@ -137,6 +137,13 @@ int command_devices(const Options *options)
 	if (settings == NULL)
 		return 1;
 	survey = survey_take(&plan);
+	if (survey->buses->len == 0) {
+		fprintf(stderr,
+			"rdmadp: there is no backend in '%s'; install backends there, or name "
+			"another directory with --backend-dir\n",
+			settings->backend_dir);
+		return 1;
+	}
 	text = devices_text(survey, options->json);
 	fputs(text, stdout);
 	return 0;

@@ -175,6 +175,23 @@ static Survey *take(const Options *options)
 			      });
 }
 
+/* Not all where they are many. */
+static char *names_of(const Survey *survey)
+{
+	enum { SHOWN = 8 };
+	GString *names = g_string_new(NULL);
+
+	for (guint i = 0; i < survey->resources->len && i < SHOWN; i++) {
+		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
+
+		g_string_append_printf(names, "%s'%s'", i > 0 ? ", " : "",
+				       resource_config(resource->resource)->full_name);
+	}
+	if (survey->resources->len > SHOWN)
+		g_string_append(names, ", …");
+	return g_string_free(names, FALSE);
+}
+
 int command_explain(const Options *options)
 {
 	g_autoptr(Survey) survey = take(options);
@@ -184,8 +201,10 @@ int command_explain(const Options *options)
 		return 1;
 	text = explain_text(survey, options->words[1], options->json);
 	if (text == NULL) {
-		fprintf(stderr, "rdmadp: the resource file has no resource '%s'\n",
-			options->words[1] != NULL ? options->words[1] : "");
+		g_autofree char *names = names_of(survey);
+
+		fprintf(stderr, "rdmadp: the resource file has no resource '%s'; it has %s\n",
+			options->words[1] != NULL ? options->words[1] : "", names);
 		return 1;
 	}
 	fputs(text, stdout);

@@ -22,21 +22,34 @@ static const struct command {
 	{"explain", command_explain, 2},
 };
 
+static const struct command *command_find(const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		if (strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
 static int dispatch(const Options *options)
 {
+	const struct command *command;
+
 	if (options->version) {
 		puts("rdmadp " RDMADP_VERSION);
 		return 0;
 	}
 	if (options->words[0] == NULL)
 		return daemon_run(options);
-	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		if (strcmp(options->words[0], commands[i].name) == 0 &&
-		    g_strv_length(options->words) <= commands[i].max_words)
-			return commands[i].run(options);
-	fprintf(stderr,
-		"rdmadp: '%s' is no command, or has too many arguments; see rdmadp --help\n",
-		options->words[0]);
+	command = command_find(options->words[0]);
+	if (command != NULL && g_strv_length(options->words) <= command->max_words)
+		return command->run(options);
+	if (command != NULL)
+		fprintf(stderr,
+			"rdmadp: '%s' is an argument too many for '%s'; see rdmadp --help\n",
+			options->words[command->max_words], command->name);
+	else
+		fprintf(stderr, "rdmadp: '%s' is no command; see rdmadp --help\n",
+			options->words[0]);
 	return EXIT_USAGE;
 }
 

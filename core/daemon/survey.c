@@ -131,6 +131,23 @@ static void survey_settle_bus(Survey *survey, const struct survey_bus *bus)
 	g_ptr_array_extend_and_steal(survey->overlaps, g_steal_pointer(&overlaps));
 }
 
+/* A backend may leave the text to us. */
+static const char *health_text(const struct rdmadp_health *health)
+{
+	static const char *const texts[] = {
+		[RDMADP_REASON_NONE] = "its backend gives no reason",
+		[RDMADP_REASON_LINK] = "no port that matters is ACTIVE",
+		[RDMADP_REASON_FILES] = "a character device or a class entry is missing",
+		[RDMADP_REASON_GONE] = "it is not on the bus",
+		[RDMADP_REASON_FATAL] = "it says that it is broken",
+		[RDMADP_REASON_VENDOR] = "its backend gives no reason",
+	};
+
+	if (health->text[0] != '\0')
+		return health->text;
+	return texts[health->reason < G_N_ELEMENTS(texts) ? health->reason : 0];
+}
+
 static void resource_tell_health(const struct survey_resource *resource, const Device *device)
 {
 	const struct rdmadp_health *health =
@@ -138,7 +155,7 @@ static void resource_tell_health(const struct survey_resource *resource, const D
 
 	if (health != NULL && health->state == RDMADP_UNHEALTHY)
 		resource_set_health(resource->resource, device_identity(device), FALSE,
-				    health->text);
+				    health_text(health));
 }
 
 static void survey_offer(const Survey *survey, struct survey_resource *resource)
@@ -219,5 +236,5 @@ char *survey_health(const struct survey_bus *bus, const Device *device)
 		return g_strdup("ok");
 	return g_strdup_printf("%s: %s",
 			       health->state == RDMADP_UNHEALTHY ? "unhealthy" : "unknown",
-			       health->text[0] != '\0' ? health->text : "no reason given");
+			       health_text(health));
 }

@@ -242,7 +242,8 @@ GPtrArray *selector_candidates(const ResourceConfig *config, GPtrArray *devices,
 
 	if (devices->len == 0) {
 		g_ptr_array_add(texts,
-				g_strdup_printf("the bus '%s' has no device that could do RDMA",
+				g_strdup_printf("the bus '%s' has no device that could do RDMA; "
+						"'rdmadp devices' shows the other buses",
 						config->bus));
 		return texts;
 	}

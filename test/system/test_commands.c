@@ -42,6 +42,13 @@ static const struct {
 	{"devices-ub-odd", "ub-odd", NULL, NULL, "devices", 0},
 	{"devices-unusable", "unusable", NULL, NULL, "devices", 0},
 	{"devices-nothing", NULL, NULL, NULL, "devices", 0},
+	{"devices-no-backend", NULL, NULL, NULL, "devices --backend-dir /nonexistent", 1},
+	{"devices-argument", NULL, NULL, NULL, "devices pci", 2},
+	{"no-such-command", NULL, NULL, NULL, "help", 2},
+	{"explain-no-text", NULL,
+	 "file sys/bus/mock/devices = device a\\nrdma r0 -\\nport 1 ethernet down\\n"
+	 "uverbs infiniband/uverbs0 231:192\\nrdma_cm infiniband/rdma_cm 10:121\\nhealth down\n",
+	 ONE("\"buses\":[\"mock\"]"), "explain", 0},
 	{"devices-f04-json", "f04-issm-subset", NULL, VENDOR, "devices --json", 0},
 	/* F02: the module is named, and with the module all is well */
 	{"explain-f02", "f01-roce-no-issm",

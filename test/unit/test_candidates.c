@@ -82,7 +82,8 @@ static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
 
 	assert_int_equal(texts->len, 1);
-	assert_string_equal(texts->pdata[0], "the bus 'pci' has no device that could do RDMA");
+	assert_string_equal(texts->pdata[0], "the bus 'pci' has no device that could do RDMA; "
+					     "'rdmadp devices' shows the other buses");
 }
 
 static void long_lists_of_values_are_cut(G_GNUC_UNUSED void **state)
