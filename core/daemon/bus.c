@@ -198,7 +198,7 @@ static void bus_say_scan_trouble(Bus *bus, const GError *error)
 	if (g_strcmp0(text, bus->scan_trouble) == 0)
 		return;
 	if (text != NULL)
-		log_error(bus->area, "scan failed: %s; %u known devices are kept", text,
+		log_error(bus->area, "%s; %u known devices are kept", text,
 			  bus->devices != NULL ? bus->devices->len : 0);
 	else
 		log_info(bus->area, "scans work again");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "edge/log.h"
+#include "edge/rehearsal.h"
 #include "edge/thread.h"
 
 #define MS G_GINT64_CONSTANT(1000)
@@ -138,6 +139,7 @@ static void receive(gpointer item, gpointer data)
 		pthread_mutex_lock(&backend->lock);
 		backend->hinted = FALSE;
 		pthread_mutex_unlock(&backend->lock);
+		backend_watch_scan(backend);
 		if (callbacks->hint)
 			callbacks->hint(backend, backend->data);
 		break;
@@ -193,7 +195,9 @@ Backend *backend_new(const struct rdmadp_backend *vtable, const char *sysfs_root
 	backend->callbacks = *callbacks;
 	backend->data = data;
 	backend->reads = g_hash_table_new(g_str_hash, g_str_equal);
+	backend->scan_limit_ms = REHEARSAL_LIMIT_MS;
 	start_scanner(backend);
+	backend_watch_scan(backend);
 	return backend;
 }
 
@@ -202,7 +206,10 @@ static void request_scan(Backend *backend, gboolean is_event)
 	pthread_mutex_lock(&backend->lock);
 	backend->scan_wanted = TRUE;
 	backend->scan_is_event |= is_event;
+	if (backend->scan_since == 0)
+		backend->scan_since = g_get_monotonic_time();
 	pthread_mutex_unlock(&backend->lock);
+	backend_watch_scan(backend);
 	if (backend->has_scanner)
 		(void)eventfd_write(backend->wake_fd, 1);
 	else
@@ -272,6 +279,7 @@ void backend_stop(Backend *backend)
 {
 	if (backend_is_stopping(backend))
 		return;
+	backend_unwatch_scan(backend);
 	inbox_close(backend->inbox);
 	pthread_mutex_lock(&backend->lock);
 	backend->stopping = TRUE;

@@ -21,6 +21,8 @@ typedef struct backend Backend;
 struct backend_callbacks {
 	/* A scan ended. 'devices' (Device *, sorted by device_compare, unique ids) is
 	 * NULL when it failed: what was known stays. Borrowed; a reference keeps it.
+	 * One that does not end in time is told as failed each time that the limit
+	 * passes; if it ends after all, that is told, too.
 	 * 'event_driven' tells a scan that an event caused from a requested one. The
 	 * error is of BACKEND_ERROR and names the backend. */
 	void (*scanned)(Backend *backend, GPtrArray *devices, const GError *error,
@@ -60,8 +62,13 @@ void backend_scan(Backend *backend);
  * event-driven. */
 void backend_scan_event(Backend *backend);
 
-/* For how long the present scan runs, in milliseconds; -1 when none does. */
+/* For how long the present scan runs, or one that was asked for has not begun, in
+ * milliseconds; -1 when there is none. */
 gint64 backend_scan_age(Backend *backend);
+
+/* How long a scan may take before it is told as failed, from now on; a rehearsal's limit
+ * by default. */
+void backend_set_scan_limit(Backend *backend, guint limit_ms);
 
 /* Starts a health read unless one of this device (same identity) is under way;
  * then FALSE, and *ret_age_ms (may be NULL) is for how long it has been. */

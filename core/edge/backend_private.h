@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What backend.c (the owner's side, health reads) and backend_scan.c (the scan
- * thread) share. */
+/* What backend.c (the owner's side, health reads), backend_scan.c (the scan thread) and
+ * backend_overdue.c share. */
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct backend {
 	gboolean closing; /* the scan thread makes no call any more but fini */
 	gboolean finished; /* the scan thread is about to return */
 	gboolean hinted; /* a hint is under way to the owner */
-	gint64 scan_since; /* 0 = no scan runs */
+	gint64 scan_since; /* 0 = no scan runs or is wanted */
 	/* lock end */
 	Inbox *inbox;
 	Workers *workers;
@@ -34,6 +34,8 @@ struct backend {
 	struct backend_callbacks callbacks;
 	gpointer data;
 	GHashTable *reads; /* identity -> struct report *, both borrowed */
+	guint scan_limit_ms;
+	GSource *overdue; /* NULL while no scan is expected */
 };
 
 enum report_kind { REPORT_SCAN, REPORT_HINT, REPORT_HEALTH };
@@ -55,6 +57,10 @@ gboolean backend_is_stopping(Backend *backend);
 
 /* Takes devices and error over. */
 void backend_post_scan(Backend *backend, GPtrArray *devices, GError *error, gboolean event_driven);
+
+/* The owner's thread: a scan may run from now on; none may any more. */
+void backend_watch_scan(Backend *backend);
+void backend_unwatch_scan(Backend *backend);
 
 /* Main function of the scan thread; takes over a reference to the Backend. */
 void *backend_scan_thread(void *data);

@@ -94,7 +94,7 @@ static gboolean scanner_next(struct scanner *scanner, gint64 now, gboolean *ret_
 	*ret_is_event = backend->scan_is_event;
 	backend->scan_wanted = FALSE;
 	backend->scan_is_event = FALSE;
-	backend->scan_since = *ret_scan ? now : 0;
+	backend->scan_since = *ret_scan ? now : scanner->events.first;
 	pthread_mutex_unlock(&backend->lock);
 	return !stopping;
 }
