@@ -3,6 +3,7 @@
 
 #include <glib-unix.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -299,19 +300,51 @@ static void daemon_open(struct daemon *daemon)
 	daemon->events = events_new(&daemon_events, daemon);
 }
 
-static void daemon_close(struct daemon *daemon)
+/* All together have that time, and even those for whom none is left are said. */
+static void daemon_close_buses(struct daemon *daemon)
 {
+	gint64 until = g_get_monotonic_time() + BACKEND_WAIT_MS * G_TIME_SPAN_MILLISECOND;
+
 	for (guint i = 0; i < daemon->buses->len; i++)
 		bus_stop(g_ptr_array_index(daemon->buses, i));
-	for (guint i = 0; i < daemon->buses->len; i++)
-		bus_free(g_ptr_array_index(daemon->buses, i), BACKEND_WAIT_MS);
+	for (guint i = 0; i < daemon->buses->len; i++) {
+		gint64 left_ms = (until - g_get_monotonic_time()) / G_TIME_SPAN_MILLISECOND;
+
+		bus_free(g_ptr_array_index(daemon->buses, i), (guint)MAX(left_ms, 1));
+	}
 	g_ptr_array_unref(daemon->buses);
+}
+
+static void daemon_close(struct daemon *daemon)
+{
+	daemon_close_buses(daemon);
 	g_ptr_array_unref(daemon->pools);
 	state_free(daemon->state, STATE_WAIT_MS);
 	holders_free(daemon->holders);
 	node_check_free(daemon->node_check);
 	rpc_free(daemon->rpc);
 	g_main_loop_unref(daemon->loop);
+}
+
+static gboolean is_running;
+
+/* A backend that calls exit(0) must not look like an end that was wanted: nobody would
+ * start the daemon again. */
+static void daemon_on_exit(void)
+{
+	if (!is_running)
+		return;
+	log_error("rdmadp", "a backend or a library has ended the process");
+	_exit(EXIT_FAILURE);
+}
+
+static void daemon_loop(struct daemon *daemon)
+{
+	(void)atexit(daemon_on_exit);
+	is_running = TRUE;
+	g_main_loop_run(daemon->loop);
+	daemon_close(daemon);
+	is_running = FALSE;
 }
 
 int daemon_run(const Options *options)
@@ -327,8 +360,7 @@ int daemon_run(const Options *options)
 			 daemon.file->resources->len, daemon.settings->resources);
 		daemon_open(&daemon);
 		daemon_build(&daemon);
-		g_main_loop_run(daemon.loop);
-		daemon_close(&daemon);
+		daemon_loop(&daemon);
 	}
 	g_source_remove(daemon.signal_source);
 	close(daemon.signal_fd);

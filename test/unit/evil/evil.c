@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "rdmadp/backend.h"
@@ -147,6 +148,30 @@ UNUSED static int discover_hang(void *instance, rdmadp_emit_fn emit, void *sink)
 	while (pause() < 0)
 		continue;
 	return 0;
+}
+
+/* What goes well in the rehearsal need not go well later. */
+static int is_rehearsal(void)
+{
+	char command[4096] = "";
+	FILE *file = fopen("/proc/self/cmdline", "r");
+	size_t n = file ? fread(command, 1, sizeof(command), file) : 0;
+
+	if (file)
+		fclose(file);
+	return memmem(command, n, "rehearse", sizeof("rehearse")) != NULL;
+}
+
+UNUSED static int discover_hang_later(void *instance, rdmadp_emit_fn emit, void *sink)
+{
+	return is_rehearsal() ? discover(instance, emit, sink)
+			      : discover_hang(instance, emit, sink);
+}
+
+UNUSED static int discover_quit_later(void *instance, rdmadp_emit_fn emit, void *sink)
+{
+	return is_rehearsal() ? discover(instance, emit, sink)
+			      : discover_quit(instance, emit, sink);
 }
 
 UNUSED static int discover_fail(void *instance, rdmadp_emit_fn emit, void *sink)
