@@ -3,7 +3,6 @@
 
 struct ghost {
 	char *id;
-	int numa_node;
 	gint64 since_us;
 };
 
@@ -60,7 +59,6 @@ static void add_ghost(Retire *self, const struct slot *slot, gint64 now_us)
 	struct ghost *ghost = g_new(struct ghost, 1);
 
 	ghost->id = g_strdup(slot->id);
-	ghost->numa_node = slot->numa_node;
 	ghost->since_us = now_us;
 	g_ptr_array_add(self->ghosts, ghost);
 }
@@ -127,7 +125,9 @@ Snapshot *retire_apply(Retire *retire, Snapshot *wanted, gint64 now_us)
 	for (guint i = 0; i < retire->ghosts->len; i++) {
 		const struct ghost *ghost = g_ptr_array_index(retire->ghosts, i);
 
-		snapshot_add_slot(copy, g_strdup(ghost->id), FALSE, ghost->numa_node);
+		/* Without a NUMA node: kubelets count Unhealthy devices, too, when they see how
+		 * many nodes a container needs. */
+		snapshot_add_slot(copy, g_strdup(ghost->id), FALSE, -1);
 	}
 	return copy;
 }

@@ -51,10 +51,12 @@ static void lint_node(const struct sim_device *device, gint64 node, GPtrArray *p
 
 static void lint_topology(const SimState *state, GPtrArray *devices, GPtrArray *problems)
 {
-	guint with_nodes = 0;
+	guint with_nodes = 0, without = 0;
 	for (guint i = 0; i < devices->len; i++) {
 		const struct sim_device *device = g_ptr_array_index(devices, i);
 		with_nodes += device->nodes->len > 0;
+		/* One that is Unhealthy is not chosen, and belongs to no node's count. */
+		without += device->nodes->len == 0 && strcmp(device->health, "Healthy") == 0;
 		for (guint j = 0; j < device->nodes->len; j++)
 			lint_node(device, g_array_index(device->nodes, gint64, j), problems);
 		if (device->has_topology && device->nodes->len == 0 &&
@@ -68,7 +70,7 @@ static void lint_topology(const SimState *state, GPtrArray *devices, GPtrArray *
 					: "kubelets up to 1.25 reject its pods under strict "
 					  "topology policies");
 	}
-	if (with_nodes > 0 && with_nodes < devices->len)
+	if (with_nodes > 0 && without > 0)
 		sim_problems_add(problems, "mixed-topology",
 				 "%u of %u devices have NUMA nodes: the others are used last",
 				 with_nodes, devices->len);

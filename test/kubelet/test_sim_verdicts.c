@@ -58,6 +58,8 @@ static void lists_are_judged(void **state)
 		{"a=Healthy@64", NULL, "numa-node"},
 		{"a=Healthy@", NULL, "empty-topology"},
 		{"a=Healthy@0 b=Healthy", NULL, "mixed-topology"},
+		{"a=Unhealthy@0 b=Healthy", NULL, "mixed-topology"},
+		{"a=Healthy@0 b=Unhealthy", NULL, ""},
 		{"a=Healthy", "a=Healthy", "unchanged-list"},
 		{"a=Healthy@0", "a=Healthy@0", "unchanged-list"},
 		{"a=Healthy@0", "a=Healthy@1", ""},
