@@ -210,7 +210,8 @@ static void note_streaming(Plugin *plugin)
 	nag_over(&plugin->kubelet->nag);
 	g_clear_pointer(&plugin->last_error, g_free);
 	log_info(plugin->resource,
-		 "the kubelet has the list: %u devices, %" G_GSIZE_FORMAT " healthy",
+		 "Registered device plugin with Kubelet; the kubelet has the list: %u devices, "
+		 "%" G_GSIZE_FORMAT " healthy",
 		 plugin->snapshot->slots->len, snapshot_n_healthy(plugin->snapshot));
 }
 
