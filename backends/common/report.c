@@ -2,11 +2,13 @@
 #include "common/report.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
 
 #define MAX_NUMA 65535
+#define NODES_DIR "devices/system/node"
 
 void report_begin(struct report *report, struct scan *scan, const char *id, const char *identity)
 {
@@ -67,14 +69,29 @@ void report_id(struct report *report, const char *dir, const char *file, const c
 			       report->device.id, file, strerror(-result));
 }
 
+/* Firmware can name a node that the machine does not have. */
+static bool has_node(const struct sysfs *sysfs, uint32_t node)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), NODES_DIR "/node%u", (unsigned int)node);
+	return sysfs_exists(sysfs, path) || !sysfs_exists(sysfs, NODES_DIR);
+}
+
 void report_numa(struct report *report, const char *dir)
 {
 	char text[SYSFS_TEXT];
 	uint32_t node;
 
-	if (sysfs_read_in(report->scan->sysfs, dir, "numa_node", text) &&
-	    text_unsigned(text, 10, &node) && node <= MAX_NUMA)
+	if (!sysfs_read_in(report->scan->sysfs, dir, "numa_node", text) ||
+	    !text_unsigned(text, 10, &node) || node > MAX_NUMA)
+		return;
+	if (has_node(report->scan->sysfs, node))
 		report->device.numa_node = (int32_t)node;
+	else
+		sysfs_say_once(report->scan->sysfs, RDMADP_LOG_WARNING,
+			       "'%s': its NUMA node %u is none of this machine's: left out",
+			       report->device.id, (unsigned int)node);
 }
 
 void report_adapter(struct report *report, const struct adapter *adapter)

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* The kubelet's set of nodes is a number of 64 bits. */
+#define MAX_NUMA_NODES 64
+
 void hca_free(struct hca *hca)
 {
 	if (hca == NULL)
@@ -157,6 +160,13 @@ gboolean hca_is_good(const struct hca *hca)
 gboolean hca_is_complete(const struct hca *hca)
 {
 	return hca->present && hca->missing == NULL;
+}
+
+int hca_numa_node(const struct hca *hca)
+{
+	int node = device_abi(hca->device)->numa_node;
+
+	return node >= 0 && node < MAX_NUMA_NODES ? node : -1;
 }
 
 const char *hca_problem(const struct hca *hca)

@@ -35,6 +35,8 @@ gboolean hca_is_good(const struct hca *hca);
 /* TRUE if its files can be handed out now: present and complete. */
 gboolean hca_is_complete(const struct hca *hca);
 
+/* Its NUMA node, where it is known and one that a kubelet can take; else -1. */
+int hca_numa_node(const struct hca *hca);
 /* Why it is not good, or why its files are not handed out; NULL if nothing is wrong. */
 const char *hca_problem(const struct hca *hca);
 

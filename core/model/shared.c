@@ -89,9 +89,7 @@ GByteArray *shared_bad_slots(const ResourceConfig *config, GPtrArray *hcas)
 
 static int node_of(GPtrArray *hcas, guint slot)
 {
-	const struct hca *hca = g_ptr_array_index(hcas, slot % hcas->len);
-
-	return device_abi(hca->device)->numa_node;
+	return hca_numa_node(g_ptr_array_index(hcas, slot % hcas->len));
 }
 
 /* All or nothing: a scheduler must not prefer a slot because it says less. */

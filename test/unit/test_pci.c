@@ -227,6 +227,38 @@ static void a_function_comes_and_goes(void **state)
 	machine_free(machine);
 }
 
+static void numa_nodes_are_believed_only_if_they_exist(void **state)
+{
+	static const struct {
+		const char *numa, *nodes; /* what the machine has */
+		int expected;
+	} cases[] = {
+		{"0", "", 0},
+		{"1", "", 1}, /* nobody says which there are */
+		{"1", "dir sys/devices/system/node/node0\ndir sys/devices/system/node/node1\n", 1},
+		{"1", "dir sys/devices/system/node/node0\n", -1},
+		{"-1", "dir sys/devices/system/node/node0\n", -1},
+		{"65536", "", -1},
+		{"x", "", -1},
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text =
+			g_strdup_printf("pci 0000:3b:00.0 driver=mlx5_core numa=%s\n%s",
+					cases[i].numa, cases[i].nodes);
+		struct machine *machine = machine_new(pci, text);
+		g_autofree char *log = NULL;
+
+		machine_scan(machine);
+		assert_int_equal(machine_device(machine, "0000:3b:00.0")->numa_node,
+				 cases[i].expected);
+		log = machine_take_log(machine);
+		assert_int_equal(strstr(log, "NUMA node") != NULL, i == 3);
+		machine_free(machine);
+	}
+}
+
 /* --- match --- */
 
 static void match_knows_the_spellings(void **state)
@@ -302,6 +334,7 @@ int main(void)
 		cmocka_unit_test(a_booting_machine_becomes_complete),
 		cmocka_unit_test(a_vf_that_returns_from_a_pod_has_new_names),
 		cmocka_unit_test(a_function_comes_and_goes),
+		cmocka_unit_test(numa_nodes_are_believed_only_if_they_exist),
 		cmocka_unit_test(match_knows_the_spellings),
 		cmocka_unit_test(match_knows_functions_of_functions),
 	};
