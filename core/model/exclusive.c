@@ -31,7 +31,7 @@ static GHashTable *find_listed(GPtrArray *hcas)
 		struct hca *hca = g_ptr_array_index(hcas, i);
 		const char *id = exclusive_id(hca->device);
 
-		if (hca->ready && takes_id(hca, g_hash_table_lookup(listed, id)))
+		if (hca_counts(hca) && takes_id(hca, g_hash_table_lookup(listed, id)))
 			g_hash_table_replace(listed, (gpointer)id, hca);
 	}
 	return listed;
@@ -65,7 +65,7 @@ static gboolean knows_topology(const ResourceConfig *config, GHashTable *listed)
 		return FALSE;
 	g_hash_table_iter_init(&iter, listed);
 	while (g_hash_table_iter_next(&iter, NULL, &hca))
-		if (device_abi(((const struct hca *)hca)->device)->numa_node < 0)
+		if (hca_numa_node(hca) < 0)
 			return FALSE;
 	return TRUE;
 }
@@ -87,7 +87,7 @@ static void add_unit(Snapshot *snapshot, const ResourceConfig *config, const str
 static void add_slot(Snapshot *snapshot, const struct list *list, const struct hca *hca)
 {
 	gboolean healthy = !list->all_bad && hca_is_good(hca);
-	int node = list->topology ? device_abi(hca->device)->numa_node : -1;
+	int node = list->topology ? hca_numa_node(hca) : -1;
 
 	snapshot_add_slot(snapshot, g_strdup(exclusive_id(hca->device)), healthy, node);
 }

@@ -3,8 +3,8 @@
  * The exclusive mode: the kubelet's devices are the HCAs themselves (physical functions,
  * virtual functions, sub-functions), and a container gets those that were given to it.
  *
- * A device is in the list from the moment when its files were complete for the first
- * time, and never leaves it: what is gone or broken is Unhealthy. 'healthPolicy' says
+ * A device is in the list once it counts (hca_counts), and never leaves it: what is gone,
+ * broken or incomplete is Unhealthy. 'healthPolicy' says
  * what a bad device means to the others: nothing with perDevice, and with allDevices,
  * since what a device of the list stands for is one HCA; with anyDevice one bad HCA
  * makes all of them Unhealthy; with "off" health is not looked at.

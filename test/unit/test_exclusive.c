@@ -67,6 +67,7 @@ static void the_list_has_one_device_for_each_hca(G_GNUC_UNUSED void **state)
 		{"", {HCA("b", "1", ""), HCA("a", "0", "")}, "a@0 b@1"},
 		/* all or nothing */
 		{"", {HCA("a", "0", ""), HCA("b", "-1", "")}, "a b"},
+		{"", {HCA("a", "0", ""), HCA("b", "64", "")}, "a b"},
 		{"topology=0", {HCA("a", "0", ""), HCA("b", "1", "")}, "a b"},
 		{"topology=1", {HCA("a", "0", ""), HCA("b", "1", "")}, "a@0 b@1"},
 		/* what has no files does not count yet, nor does its lack of a node */
@@ -105,6 +106,17 @@ static void a_device_never_leaves_the_list(G_GNUC_UNUSED void **state)
 	FOUND(resource, HCA("a", "0", ""), HCA("b", "0", ""), HCA("c", "1", ""));
 	resource_set_health(resource, "a", TRUE, NULL);
 	EXPECT_LIST(resource, "a@0 c@1 b@0");
+}
+
+/* One whose files do not come is shown as what it is once nobody waits any longer. */
+static void a_device_without_files_is_waited_for(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Resource) resource = resource_build("mode=exclusive");
+
+	FOUND(resource, HCA("a", "0", ""), "b numa=1 rdma=mlx5_1 cm");
+	EXPECT_LIST(resource, "a@0");
+	resource_set_health(resource, "b", FALSE, "files: uverbs for mlx5_1 missing");
+	EXPECT_LIST(resource, "a@0 b!@1");
 }
 
 /* Its number is the same, its auxiliary device is not; another has the name now. */
@@ -452,6 +464,7 @@ int main(void)
 		cmocka_unit_test(the_kubelet_and_cni_plugins_know_the_id),
 		cmocka_unit_test(the_list_has_one_device_for_each_hca),
 		cmocka_unit_test(a_device_never_leaves_the_list),
+		cmocka_unit_test(a_device_without_files_is_waited_for),
 		cmocka_unit_test(a_sub_function_that_is_made_anew_has_one_id),
 		cmocka_unit_test(a_bad_device_means_what_the_policy_says),
 		cmocka_unit_test(trouble_is_having_no_healthy_device),
