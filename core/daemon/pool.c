@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "daemon/double_watch.h"
 #include "edge/backend.h"
 #include "edge/device_info.h"
 #include "edge/log.h"
@@ -19,7 +20,8 @@ struct pool {
 	ResourceConfig *config;
 	Offer *offer;
 	Plugin *plugin;
-	DeviceInfoDir *device_info; /* NULL: none are written */
+	DeviceInfoDir *device_info; /* NULL: none have been written */
+	DoubleWatch *double_watch; /* of exclusive devices */
 	const struct rdmadp_backend *vtable; /* of the last scan; NULL before */
 	gboolean refused;
 	gboolean published;
@@ -94,9 +96,13 @@ static gboolean pool_add_extra_devices(Pool *pool, Allocation *allocation, GErro
 /* Tells the container and the network plugins which devices were given. */
 static void pool_describe(Pool *pool, Allocation *allocation)
 {
+	const char *dir = pool->host->settings->devinfo_dir;
 	g_autoptr(GError) error = NULL;
 
 	device_info_add_env(allocation, pool->config);
+	double_watch_allocated(pool->double_watch);
+	if (pool->device_info == NULL && dir[0] != '\0')
+		pool->device_info = device_info_dir_new(dir, pool->config->full_name);
 	if (pool->device_info != NULL &&
 	    !device_info_dir_write(pool->device_info, allocation, &error))
 		log_warning(pool->config->full_name, "Allocate: %s", error->message);
@@ -151,9 +157,8 @@ Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 	pool->offer = offer_new(config, &rules);
 	pool->asked_from_us = -1;
 	pool->answered_us = -1;
-	if (config->mode != RESOURCE_SHARED && host->settings->devinfo_dir[0] != '\0')
-		pool->device_info =
-			device_info_dir_new(host->settings->devinfo_dir, config->full_name);
+	pool->double_watch =
+		double_watch_new(host->holders, config->full_name, DOUBLE_WATCH_DELAY_MS);
 	pool->plugin =
 		kubelet_add(host->kubelet, config->full_name,
 			    config->mode == RESOURCE_SHARED ? &shared_ops : &exclusive_ops, pool);
@@ -175,6 +180,7 @@ void pool_free(Pool *pool)
 	holders_forget(pool->host->holders, pool);
 	plugin_remove(pool->plugin);
 	device_info_dir_free(pool->device_info);
+	double_watch_free(pool->double_watch);
 	offer_free(pool->offer);
 	resource_config_unref(pool->config);
 	g_free(pool->trouble);
