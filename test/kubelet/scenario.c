@@ -113,11 +113,14 @@ static gboolean is_back(struct scenario *scenario, gpointer data)
 
 gboolean scenario_await_back(struct scenario *scenario, const char *after_what)
 {
+	gint64 start_us = g_get_monotonic_time();
 	if (scenario->failed)
 		return FALSE;
 	if (!scenario_await(scenario, is_back, NULL))
 		return scenario_fail(scenario, "after %s a resource has not come back in %.1f s",
 				     after_what, scenario->options->limit_s);
+	sim_emit(scenario->events, "back",
+		 json_pack("{s:s, s:f}", "after", after_what, "ms", sim_ms_since(start_us)));
 	g_array_append_val(scenario->times, scenario->last_list_ms);
 	return TRUE;
 }
@@ -125,15 +128,17 @@ gboolean scenario_await_back(struct scenario *scenario, const char *after_what)
 static gboolean has_list(struct scenario *scenario, gpointer data)
 {
 	(void)data;
-	return scenario->last_list_ms > 0;
+	return scenario->last_list_ms > 0 || scenario->failed;
 }
 
 static gboolean take_baseline(struct scenario *scenario)
 {
-	if (!scenario_await(scenario, has_list, NULL))
+	if (!scenario_await(scenario, has_list, NULL) && !scenario->failed)
 		return scenario_fail(scenario, "the plugin has not registered in %.1f s",
 				     scenario->options->limit_s);
 	scenario_sleep(scenario, SETTLE_MS);
+	if (scenario->failed)
+		return FALSE;
 	g_autoptr(GPtrArray) names = sim_state_names(scenario->sim->state);
 	const char *path = sim_client_path(scenario->sim, g_ptr_array_index(names, 0));
 	if (!path)
@@ -180,8 +185,10 @@ void scenario_restart_kubelet(struct scenario *scenario, guint pause_ms)
 static void on_event(const json_t *event, gpointer data)
 {
 	struct scenario *scenario = data;
-	if (strcmp(json_string_value(json_object_get(event, "event")), "list") == 0 &&
-	    json_is_true(json_object_get(event, "first")))
+	const char *name = json_string_value(json_object_get(event, "event"));
+	if (strcmp(name, "stream-ended") == 0)
+		scenario->n_ended++;
+	if (strcmp(name, "list") == 0 && json_is_true(json_object_get(event, "first")))
 		scenario->last_list_ms = json_real_value(json_object_get(event, "since_socket_ms"));
 }
 

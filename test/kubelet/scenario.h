@@ -27,6 +27,7 @@ struct scenario {
 	GHashTable *baseline; /* resource -> number of devices */
 	char *socket; /* where the plugin serves the first of them */
 	GArray *times; /* double: ms from kubelet.sock to the last first list */
+	guint n_ended; /* streams that have ended by themselves since the start */
 	double last_list_ms; /* since_socket_ms of the newest first list */
 	gboolean failed;
 };
@@ -64,7 +65,7 @@ gboolean scenario_await(struct scenario *scenario, scenario_condition_fn holds, 
 gboolean scenario_await_back(struct scenario *scenario, const char *after_what);
 
 void scenario_start_plugin(struct scenario *scenario);
-/* Signals it; with SIGKILL and SIGTERM waits until it has gone. */
+/* Signals it; with SIGKILL and SIGTERM waits until it has gone, and with it its streams. */
 void scenario_signal_plugin(struct scenario *scenario, int number);
 /* It goes on without being watched; ended with scenario_end_process. */
 GPid scenario_release_plugin(struct scenario *scenario);

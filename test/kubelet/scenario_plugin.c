@@ -100,14 +100,23 @@ GPid scenario_release_plugin(struct scenario *scenario)
 	return pid;
 }
 
+static gboolean has_no_stream(struct scenario *scenario, gpointer data)
+{
+	(void)data;
+	return sim_n_streams(scenario->sim) == 0;
+}
+
 void scenario_signal_plugin(struct scenario *scenario, int number)
 {
 	if (!scenario->plugin)
 		return;
-	if (number == SIGKILL || number == SIGTERM)
-		scenario_end_process(scenario, scenario_release_plugin(scenario), number);
-	else
+	if (number != SIGKILL && number != SIGTERM) {
 		kill(scenario->plugin, number);
+		return;
+	}
+	scenario_end_process(scenario, scenario_release_plugin(scenario), number);
+	if (!scenario_await(scenario, has_no_stream, NULL))
+		scenario_fail(scenario, "a stream outlives its plugin");
 }
 
 /* --- what it uses --- */

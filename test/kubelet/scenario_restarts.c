@@ -76,11 +76,13 @@ static gboolean restart_to_step(struct scenario *scenario, const char *event)
 
 static void run_restart_steps(struct scenario *scenario)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
-		if (!restart_to_step(scenario, steps[i]))
+	guint count = scenario_count(scenario, 1) * G_N_ELEMENTS(steps);
+	for (guint i = 0; i < count; i++) {
+		const char *step = steps[i % G_N_ELEMENTS(steps)];
+		if (!restart_to_step(scenario, step))
 			return;
 		scenario_restart_kubelet(scenario, 0);
-		if (!scenario_await_back(scenario, steps[i]))
+		if (!scenario_await_back(scenario, step))
 			return;
 	}
 }
@@ -123,12 +125,14 @@ static void run_kill_plugin(struct scenario *scenario)
 
 static void run_kill_steps(struct scenario *scenario)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
-		if (!restart_to_step(scenario, steps[i]))
+	guint count = scenario_count(scenario, 1) * G_N_ELEMENTS(steps);
+	for (guint i = 0; i < count; i++) {
+		const char *step = steps[i % G_N_ELEMENTS(steps)];
+		if (!restart_to_step(scenario, step))
 			return;
 		scenario_signal_plugin(scenario, SIGKILL);
 		scenario_start_plugin(scenario);
-		if (!scenario_await_back(scenario, steps[i]))
+		if (!scenario_await_back(scenario, step))
 			return;
 	}
 }
@@ -145,6 +149,21 @@ static void run_terminate_plugin(struct scenario *scenario)
 
 /* --- two plugins --- */
 
+static gboolean has_ended(struct scenario *scenario, gpointer data)
+{
+	const guint *wanted = data;
+	return scenario->n_ended >= *wanted;
+}
+
+/* The kubelet has seen the end of the old one. */
+static void end_old(struct scenario *scenario, GPid old)
+{
+	guint wanted = scenario->n_ended + g_hash_table_size(scenario->baseline);
+	scenario_end_process(scenario, old, SIGKILL);
+	if (!scenario_await(scenario, has_ended, &wanted))
+		scenario_fail(scenario, "the streams of the first instance have not ended");
+}
+
 static void run_two_plugins(struct scenario *scenario)
 {
 	guint count = scenario_count(scenario, 3);
@@ -154,7 +173,7 @@ static void run_two_plugins(struct scenario *scenario)
 		/* Long enough for the new one to register, if it does beside the old one. */
 		scenario_sleep(scenario, scenario_duration_ms(scenario, 1000));
 		scenario_await_back(scenario, "the start of a second instance");
-		scenario_end_process(scenario, old, SIGKILL);
+		end_old(scenario, old);
 		scenario_await_back(scenario, "the end of the first instance");
 	}
 }

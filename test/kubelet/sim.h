@@ -52,6 +52,8 @@ SimState *sim_get_state(const Sim *sim);
 gboolean sim_is_streaming(const Sim *sim, const char *resource);
 /* Connections to plugins that are open, forgotten ones included. */
 guint sim_n_connections(const Sim *sim);
+/* Those of them that have a stream. */
+guint sim_n_streams(const Sim *sim);
 /* The kubelet's end of the stream breaks: the plugin must notice and register again.
  * FALSE if there is none. */
 gboolean sim_disconnect(Sim *sim, const char *resource);

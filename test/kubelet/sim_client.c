@@ -369,6 +369,15 @@ void sim_client_deregister(Sim *sim, const char *key)
 		disconnect(client);
 }
 
+guint sim_n_streams(const Sim *sim)
+{
+	guint n = 0;
+	for (guint i = 0; i < sim->clients->len; i++)
+		n += ((const struct sim_client *)g_ptr_array_index(sim->clients, i))->streaming ? 1
+												: 0;
+	return n;
+}
+
 gboolean sim_disconnect(Sim *sim, const char *resource)
 {
 	struct sim_client *client = endpoint_of(sim, resource);
