@@ -28,7 +28,7 @@ static const char backend_dir[] = BINARY_DIR "/lib/rdmadp/backends";
 	"kubelet = {\n"                                                                            \
 	"	device_plugins_dir = \"%s\";\n"                                                          \
 	"	plugins_registry_dir = \"%s/registry\";\n"                                               \
-	"	pod_resources_socket = \"%s/pod-resources.sock\";\n"                                     \
+	"	pod_resources_socket = \"%s/pod-resources.sock\";\n%s"                                   \
 	"};\n"                                                                                     \
 	"health = { poll = 0.1; down_delay = 0.0; up_delay = 0.0; };\n"
 
@@ -37,13 +37,14 @@ static char *path_of(const struct node *node, const char *name)
 	return g_build_filename(node->root, name, NULL);
 }
 
-static void write_settings(const struct node *node, const char *lines)
+static void write_settings(const struct node *node)
 {
 	/* Without root there are no device nodes: then the daemon is not shown any. */
 	g_autofree char *dev = path_of(node, node->has_nodes ? "dev" : "no-dev");
-	g_autofree char *text = g_strdup_printf(SETTINGS, node->root, dev, node->root,
-						node->kubelet_dir, node->root, node->root);
-	g_autofree char *whole = g_strconcat(text, lines, NULL);
+	g_autofree char *text =
+		g_strdup_printf(SETTINGS, node->root, dev, node->root, node->kubelet_dir,
+				node->root, node->root, node->kubelet_settings);
+	g_autofree char *whole = g_strconcat(text, node->settings, NULL);
 	fixture_write(node->root, "etc/rdmadp.conf", whole);
 }
 
@@ -58,7 +59,9 @@ struct node *node_new(const char *machine)
 		g_autofree char *dir = path_of(node, dirs[i]);
 		assert_int_equal(g_mkdir_with_parents(dir, 0700), 0);
 	}
-	write_settings(node, "");
+	node->settings = g_strdup("");
+	node->kubelet_settings = g_strdup("");
+	write_settings(node);
 	return node;
 }
 
@@ -69,6 +72,8 @@ void node_free(struct node *node)
 	fixture_remove(node->root);
 	g_free(node->root);
 	g_free(node->kubelet_dir);
+	g_free(node->settings);
+	g_free(node->kubelet_settings);
 	g_free(node);
 }
 
@@ -77,9 +82,22 @@ void node_resources(const struct node *node, const char *json)
 	fixture_write(node->root, "etc/config.json", json);
 }
 
-void node_settings(const struct node *node, const char *lines)
+static void replace(char **text, const char *value)
 {
-	write_settings(node, lines);
+	g_free(*text);
+	*text = g_strdup(value);
+}
+
+void node_settings(struct node *node, const char *lines)
+{
+	replace(&node->settings, lines);
+	write_settings(node);
+}
+
+void node_kubelet_settings(struct node *node, const char *lines)
+{
+	replace(&node->kubelet_settings, lines);
+	write_settings(node);
 }
 
 void node_mock(const struct node *node, const char *text)

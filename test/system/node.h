@@ -7,6 +7,7 @@
 struct node {
 	char *root; /* sys and dev of the machine; kubelet, etc and state beside them */
 	char *kubelet_dir;
+	char *settings, *kubelet_settings; /* lines of the tests */
 	gboolean has_nodes; /* the machine's device nodes could be made: they are checked */
 	Process *kubelet, *daemon; /* NULL: not started, or ended */
 };
@@ -20,7 +21,9 @@ void node_free(struct node *node);
 /* The resource file. */
 void node_resources(const struct node *node, const char *json);
 /* Lines that are added to the settings file. */
-void node_settings(const struct node *node, const char *lines);
+void node_settings(struct node *node, const char *lines);
+/* Lines that are added to its group "kubelet". */
+void node_kubelet_settings(struct node *node, const char *lines);
 /* The text file of the mock bus. */
 void node_mock(const struct node *node, const char *text);
 

@@ -34,29 +34,38 @@ static const char backend_dir[] = BINARY_DIR "/lib/rdmadp/backends";
 	"dir sys\nchr dev/infiniband/uverbs0 231:192\nchr dev/infiniband/uverbs1 231:193\n"        \
 	"chr dev/infiniband/rdma_cm 10:121\n"
 
+struct variant {
+	const char *profile;
+	const char *settings; /* of the daemon's group "kubelet" */
+	gboolean watcher; /* the kubelet watches plugins_registry */
+	const char *count; /* an option */
+};
+
+static const struct variant plain = {"1.36", "", FALSE, "--count=0"};
+
 struct run {
 	char *name;
 	struct node *node;
 	Process *process;
 };
 
-static void run_start(struct run *run, const char *name)
+static void start_process(struct run *run, const struct variant *variant)
 {
-	run->name = g_strdup(name);
-	run->node = node_new(MACHINE);
-	node_resources(run->node, RESOURCES);
-	node_mock(run->node, MOCK);
 	g_autofree char *config = g_build_filename(run->node->root, "etc", "rdmadp.conf", NULL);
 	g_autofree char *resources = g_build_filename(run->node->root, "etc", "config.json", NULL);
+	g_autofree char *registry = g_strdup_printf("--registry-dir=%s/registry", run->node->root);
 	/* The thousand restarts are for test/bench. */
-	const char *count = strcmp(name, "restart-many") == 0 ? "--count=20" : "--seed=1";
+	const char *count = strcmp(run->name, "restart-many") == 0 ? "--count=20" : variant->count;
 	const char *const argv[] = {kubelet_program,
 				    "--dir",
 				    run->node->kubelet_dir,
 				    "--no-fsync",
 				    "--limit=30",
+				    "--profile",
+				    variant->profile,
+				    variant->watcher ? registry : "--seed=1",
 				    "--scenario",
-				    name,
+				    run->name,
 				    count,
 				    "--",
 				    daemon_program,
@@ -69,7 +78,17 @@ static void run_start(struct run *run, const char *name)
 				    "--kubelet-dir",
 				    "{dir}",
 				    NULL};
-	run->process = process_start(name, argv);
+	run->process = process_start(run->name, argv);
+}
+
+static void run_start(struct run *run, const char *name, const struct variant *variant)
+{
+	run->name = g_strdup(name);
+	run->node = node_new(MACHINE);
+	node_resources(run->node, RESOURCES);
+	node_mock(run->node, MOCK);
+	node_kubelet_settings(run->node, variant->settings);
+	start_process(run, variant);
 }
 
 static gboolean run_end(struct run *run)
@@ -106,27 +125,65 @@ static GStrv scenario_names(void)
 	return g_strdupv((char **)names->pdata);
 }
 
-static void the_daemon_survives_every_scenario(void **state)
+/* All of them, some at a time. */
+static void run_all(const char *const *names, const struct variant *variant)
 {
-	g_auto(GStrv) names = scenario_names();
 	struct run runs[SIDE_BY_SIDE] = {0};
-	guint failed = 0, n = g_strv_length(names);
-	(void)state;
-	assert_true(n > 20);
+	guint failed = 0, n = g_strv_length((char **)names);
 	for (guint i = 0; i < n + SIDE_BY_SIDE; i++) {
 		struct run *run = &runs[i % SIDE_BY_SIDE];
 		if (run->process)
 			failed += run_end(run) ? 0 : 1;
 		if (i < n)
-			run_start(run, names[i]);
+			run_start(run, names[i], variant);
 	}
 	assert_int_equal(failed, 0);
+}
+
+static void the_daemon_survives_every_scenario(void **state)
+{
+	g_auto(GStrv) names = scenario_names();
+	(void)state;
+	assert_true(g_strv_length(names) > 20);
+	run_all((const char *const *)names, &plain);
+}
+
+/* An upgrade with an overlap: in every profile, with one socket name and with one for each
+ * instance, which is what the takeover race is about. */
+static void two_instances_hand_over_in_every_profile(void **state)
+{
+	static const char *const profiles[] = {"1.24", "1.25", "1.30", "1.36", "1.37"};
+	static const char *const settings[] = {"", "unique_socket_names = true;\n"};
+	static const char *const name[] = {"two-plugins", NULL};
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(profiles); i++) {
+		for (gsize j = 0; j < G_N_ELEMENTS(settings); j++) {
+			struct variant variant = {profiles[i], settings[j], FALSE, "--count=0"};
+			run_all(name, &variant);
+		}
+	}
+}
+
+/* The kubelet finds the daemon, not the other way round. Streams that end as soon as they
+ * begin make the daemon wait longer each time, so there are few of them. */
+static void the_daemon_survives_as_a_watched_plugin(void **state)
+{
+	static const char *const names[] = {
+		"restart",     "restart-20ms", "restart-random",  "kill-plugin", "terminate-plugin",
+		"refused",     "clock-jump",   "stream-lost",	  "rst-list",	 "goaway-list",
+		"zero-window", "stale-socket", "socket-unlinked", "malformed",	 NULL};
+	static const struct variant variant = {"1.36", "registration = \"watcher\";\n", TRUE,
+					       "--count=3"};
+	(void)state;
+	run_all(names, &variant);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_daemon_survives_every_scenario),
+		cmocka_unit_test(two_instances_hand_over_in_every_profile),
+		cmocka_unit_test(the_daemon_survives_as_a_watched_plugin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
