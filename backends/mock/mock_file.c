@@ -27,9 +27,16 @@ struct statement {
 	const char *usage;
 };
 
-const char *const mock_keys[] = {"vendor", "device", "subsystem_vendor", "subsystem_device",
-				 "class",  "driver", "class_code",	 "type",
-				 "guid",   "eid",    "entity_idx",	 NULL};
+/* Those of the real buses, so that their dumps can be served. */
+/* clang-format off */
+const char *const mock_keys[] = {
+	"vendor", "device", "subsystem_vendor", "subsystem_device", "class", "driver",
+	"physfn", "pf_name", "vf_index", "sriov_numvfs", "sfnum", /* pci */
+	"vendor_assumed", "class_code", "type", "guid", "eid", "entity_idx", /* ub */
+	"node_guid", /* soft */
+	NULL,
+};
+/* clang-format on */
 
 /* In the order of the contract's numbers; flags in the order of their bits. */
 static const char *const layers[] = {"unknown", "infiniband", "ethernet", NULL};

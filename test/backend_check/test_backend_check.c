@@ -13,6 +13,7 @@
 
 #define PROGRAM BINARY_DIR "/bin/rdmadp-backend-check"
 #define MOCK BINARY_DIR "/lib/rdmadp/backends/mock.so"
+#define MACHINES SOURCE_DIR "/test/fixtures/machines"
 #define WRONG BINARY_DIR "/test/wrong/wrong.so"
 
 /* Who sees a leak: a leak checker at the end of the process, or the program itself. */
@@ -284,6 +285,47 @@ static void test_dump_tells_what_the_backend_logs(void **state)
 	result_clear(&result);
 }
 
+/* Health comes from the lines of the file, and the places in sysfs are comments. */
+static char *served_form(const char *dump)
+{
+	g_autoptr(GRegex) regex = g_regex_new("^  health .*\\n| # .*$", G_REGEX_MULTILINE, 0, NULL);
+
+	return g_regex_replace_literal(regex, dump, -1, 0, "", 0, NULL);
+}
+
+static void assert_is_served(const char *root, const char *name)
+{
+	static const char *const dump[] = {"--dump", NULL};
+	g_autofree char *path = g_build_filename(MACHINES, name, NULL);
+	g_autofree char *text = NULL;
+	struct result result;
+
+	assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	fixture_write(root, "full/bus/mock/devices", text);
+	result = run(root, "", MOCK, dump);
+	g_autofree char *wanted = served_form(text);
+	g_autofree char *served = served_form(result.out);
+	if (strcmp(served, wanted) != 0)
+		fail_msg("%s: %s\n%s", name, result.err, result.out);
+	result_clear(&result);
+}
+
+static void test_the_dump_of_each_machine_can_be_served_by_mock(void **state)
+{
+	g_autoptr(GDir) dir = g_dir_open(MACHINES, 0, NULL);
+	const char *name;
+	int n = 0;
+
+	assert_non_null(dir);
+	while ((name = g_dir_read_name(dir)) != NULL) {
+		if (!g_str_has_suffix(name, ".expected"))
+			continue;
+		assert_is_served(*state, name);
+		n++;
+	}
+	assert_true(n > 0);
+}
+
 static void test_dump_fails_with_the_scan(void **state)
 {
 	static const char *const dump[] = {"--dump", NULL};
@@ -400,6 +442,7 @@ int main(void)
 		TEST(test_an_empty_bus_is_said),
 		TEST(test_dump_prints_what_expect_compares),
 		TEST(test_dump_tells_what_the_backend_logs),
+		TEST(test_the_dump_of_each_machine_can_be_served_by_mock),
 		TEST(test_dump_fails_with_the_scan),
 		TEST(test_other_files_are_refused),
 		TEST(test_damaged_files_are_refused),
