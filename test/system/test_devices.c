@@ -3,6 +3,7 @@
 #include "system/node.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,10 +115,132 @@ static void modes_and_buses_side_by_side(void **state)
 	node_free(node);
 }
 
+/* --- devices in pods --- */
+
+#define VFS_OF_IBS1                                                                                \
+	"{\"configList\":[{\"resourceName\":\"vf\",\"mode\":\"exclusive\",\"selectors\":"          \
+	"{\"pfNames\":[\"ibs1\"],\"linkTypes\":[\"infiniband\"]}},"                                \
+	"{\"resourceName\":\"other\",\"mode\":\"exclusive\",\"selectors\":"                        \
+	"{\"deviceIDs\":[\"1021\"]}}]}"
+
+/* Something that the next scan has to find, too: then it is known that there was one. */
+#define ANOTHER                                                                                    \
+	"pci 0000:55:00.0 class=0x020700 device=0x1021 driver=mlx5_core\n"                         \
+	"ib 0000:55:00.0 mlx5_20\nuverbs 0000:55:00.0 20 mlx5_20\n"
+
+#define THREE_VFS                                                                                  \
+	"{\"event\":\"list\",\"resource\":\"rdma/vf\",\"list\":[" ON_NODE(                         \
+		"0000:12:00.1", "0") "," ON_NODE("0000:12:00.2", "0") "," ON_NODE("0000:12:00.3",  \
+										  "0") "]}"
+
+static void start_with_three_vfs(struct node *node)
+{
+	process_mark(node->kubelet);
+	node_start_daemon(node);
+	node_kubelet_says(node, THREE_VFS);
+}
+
+/* F05: interfaces of VFs are in pods, at the first start and at the next. */
+static void interfaces_in_pods_cost_no_device(void **state)
+{
+	struct node *node = node_new(MACHINES "f05-vf-netdev-in-pod.txt");
+	(void)state;
+	node_resources(node, VFS_OF_IBS1);
+	node_start_kubelet(node, NULL);
+	start_with_three_vfs(node);
+	node_stop_daemon(node);
+	start_with_three_vfs(node);
+	expect_allocation(node, "allocate rdma/vf 3 a", "rdma_cm uverbs1 uverbs2 uverbs3",
+			  "{\"PCIDEVICE_RDMA_VF\":\"0000:12:00.1,0000:12:00.2,0000:12:00.3\"}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
+/* What the second VF looks like while a pod has it, and when it has come back. */
+#define INTO_POD                                                                                   \
+	"remove sys/class/infiniband/mlx5_2\n"                                                     \
+	"remove sys/devices/pci0000:00/0000:12:00.2/infiniband/mlx5_2\n"
+#define OUT_OF_POD                                                                                 \
+	"remove sys/class/infiniband_verbs/uverbs2\n"                                              \
+	"remove sys/devices/pci0000:00/0000:12:00.2/infiniband_verbs/uverbs2\n"                    \
+	"ib 0000:12:00.2 mlx5_9\nuverbs 0000:12:00.2 7 mlx5_9\n"
+
+static void scan_again(struct node *node)
+{
+	process_signal(node->daemon, SIGHUP);
+	node_daemon_says(node, "SIGHUP");
+}
+
+/* F06: with RDMA network namespaces of their own, RDMA devices go into pods, too, and come
+ * back under other names and numbers. */
+static void rdma_devices_in_pods_cost_no_device(void **state)
+{
+	struct node *node = node_new(MACHINES "f05-vf-netdev-in-pod.txt");
+	(void)state;
+	fixture_apply(node->root, "netns N\n");
+	node_resources(node, VFS_OF_IBS1);
+	node_start_kubelet(node, NULL);
+	start_with_three_vfs(node);
+	node_command(node, "allocate rdma/vf 3 a");
+	node_kubelet_says(node, "{\"event\":\"allocated\"}");
+	fixture_apply(node->root, INTO_POD ANOTHER);
+	scan_again(node);
+	node_kubelet_says(node, "{\"event\":\"list\",\"resource\":\"rdma/other\",\"healthy\":1}");
+	node_command(node, "resources");
+	node_kubelet_says(node, "{\"event\":\"resource\",\"name\":\"rdma/vf\",\"capacity\":3,"
+				"\"allocatable\":3}");
+	/* the daemon starts again, and its devices are in pods */
+	node_stop_daemon(node);
+	start_with_three_vfs(node);
+	node_command(node, "free a");
+	fixture_apply(node->root, OUT_OF_POD);
+	scan_again(node);
+	node_daemon_says(node, "the character devices of '0000:12:00.2' have other numbers");
+	expect_allocation(node, "allocate rdma/vf 3 b", "rdma_cm uverbs1 uverbs3 uverbs7",
+			  "{\"PCIDEVICE_RDMA_VF\":\"0000:12:00.1,0000:12:00.2,0000:12:00.3\"}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
+/* The same when the daemon has never seen it elsewhere. */
+static void a_device_in_a_pod_is_found_at_the_first_start(void **state)
+{
+	struct node *node = node_new(MACHINES "f06-vf-in-pod-exclusive.txt");
+	(void)state;
+	node_resources(node, VFS_OF_IBS1);
+	node_start_kubelet(node, NULL);
+	start_with_three_vfs(node);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
+/* F30: neither names nor GUIDs tell them apart. */
+static void devices_without_guid_are_two(void **state)
+{
+	struct node *node = node_new(MACHINES "f30-zero-guid.txt");
+	(void)state;
+	node_resources(node, "{\"configList\":[{\"resourceName\":\"vf\",\"mode\":\"exclusive\","
+			     "\"selectors\":{\"vendors\":[\"15b3\"]}}]}");
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	node_kubelet_says(node, "{\"event\":\"list\",\"list\":[" NOWHERE(
+					"0000:00:04.0") "," NOWHERE("0000:00:05.0") "]}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modes_and_buses_side_by_side),
+		cmocka_unit_test(interfaces_in_pods_cost_no_device),
+		cmocka_unit_test(rdma_devices_in_pods_cost_no_device),
+		cmocka_unit_test(a_device_in_a_pod_is_found_at_the_first_start),
+		cmocka_unit_test(devices_without_guid_are_two),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
