@@ -6,9 +6,7 @@
 
 static void host_log(const struct rdmadp_host *host, int level, const char *message)
 {
-	/* The host is a member: what surrounds it is ours. */
-	struct machine *machine =
-		(struct machine *)((char *)host - G_STRUCT_OFFSET(struct machine, host));
+	struct machine *machine = (struct machine *)host; /* its first member */
 	const char *name = level == RDMADP_LOG_ERROR	 ? "error"
 			   : level == RDMADP_LOG_WARNING ? "warning"
 			   : level == RDMADP_LOG_INFO	 ? "info"

@@ -10,10 +10,10 @@
 #include "model/device.h"
 
 struct machine {
+	struct rdmadp_host host; /* first: the log function finds the rest by it */
 	const struct rdmadp_backend *backend;
 	char *root; /* of the fixture: <root>/sys, <root>/dev */
 	char *sysfs_root, *dev_root;
-	struct rdmadp_host host;
 	void *instance;
 	GMutex lock; /* of the log: health may write it from other threads */
 	GString *log; /* "warning: text" a line */

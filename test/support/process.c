@@ -176,7 +176,7 @@ static void read_all(int timeout_ms)
 			g_array_append_val(fds, fd);
 		}
 	}
-	(void)poll((struct pollfd *)fds->data, fds->len, timeout_ms);
+	(void)poll((struct pollfd *)(void *)fds->data, fds->len, timeout_ms);
 	g_array_unref(fds);
 	for (guint i = 0; i < all->len; i++) {
 		Process *process = g_ptr_array_index(all, i);
