@@ -31,6 +31,12 @@ static const char *parent_of(struct arena *arena, const char *dir, const char *c
 	return arena_strndup(arena, dir, (size_t)(name - 1 - dir));
 }
 
+/* RDMA devices have at most 63 bytes, and none of these. */
+static bool is_name(const char *text)
+{
+	return strlen(text) < SYSFS_NAME && text[strcspn(text, "/ ,")] == '\0';
+}
+
 /* Only links are entries: 'abi_version' is a plain file beside them. */
 static int visit(void *data, const char *name)
 {
@@ -40,7 +46,7 @@ static int visit(void *data, const char *name)
 	char dir[SYSFS_PATH];
 
 	snprintf(path, sizeof(path), "class/%s/%s", reader->class, name);
-	if (sysfs_resolve(reader->sysfs, path, dir) < 0)
+	if (!is_name(name) || sysfs_resolve(reader->sysfs, path, dir) < 0)
 		return 0;
 	entry = arena_alloc(reader->arena, sizeof(*entry));
 	if (!entry)
@@ -79,7 +85,7 @@ static int complete_node(struct reader *reader, struct class_entry *entry)
 {
 	char ibdev[SYSFS_TEXT];
 
-	if (!sysfs_read_in(reader->sysfs, entry->dir, "ibdev", ibdev) ||
+	if (!sysfs_read_in(reader->sysfs, entry->dir, "ibdev", ibdev) || !is_name(ibdev) ||
 	    !read_number(reader->sysfs, entry))
 		return 0;
 	entry->ibdev = arena_strdup(reader->arena, ibdev);

@@ -190,7 +190,7 @@ bool sysfs_link_name(const struct sysfs *sysfs, const char *dir, const char *nam
 	if (!sysfs_join(path, dir, name) || read_link(sysfs, path, target) < 0)
 		return false;
 	slash = strrchr(target, '/');
-	return slash && slash[1] && snprintf(text, SYSFS_TEXT, "%s", slash + 1) < SYSFS_TEXT;
+	return slash && slash[1] && snprintf(text, SYSFS_TEXT, "%s", slash + 1) < SYSFS_NAME;
 }
 
 bool sysfs_exists(const struct sysfs *sysfs, const char *path)

@@ -14,6 +14,7 @@
 #include <rdmadp/backend.h>
 
 #define SYSFS_TEXT 128 /* fits every attribute that a backend looks at, names included */
+#define SYSFS_NAME 64 /* of devices and drivers, with the NUL */
 #define SYSFS_PATH 1024
 
 struct sysfs_said;
@@ -45,7 +46,8 @@ bool sysfs_read_in(const struct sysfs *sysfs, const char *dir, const char *name,
 /* What the link names, from the root: "devices/pci0000:3a/0000:3b:00.0". -EXDEV if it
  * leads elsewhere. 'path' must itself contain no link but the last part. */
 int sysfs_resolve(const struct sysfs *sysfs, const char *path, char target[SYSFS_PATH]);
-/* The last part of what the link <dir>/<name> names, such as a driver's name. */
+/* The last part of what the link <dir>/<name> names, such as a driver's name; FALSE if
+ * there is none, or none of a proper length. */
 bool sysfs_link_name(const struct sysfs *sysfs, const char *dir, const char *name,
 		     char text[SYSFS_TEXT]);
 

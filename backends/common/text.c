@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Linux has 12 and 20 bits for them. */
+#define MAX_MAJOR 4095
+#define MAX_MINOR 1048575
+
 static const char *skip_prefix(const char *text)
 {
 	return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 2 : text;
@@ -39,8 +43,8 @@ bool text_device_number(const char *text, uint32_t *ret_major, uint32_t *ret_min
 		return false;
 	memcpy(before, text, length);
 	before[length] = '\0';
-	return text_unsigned(before, 10, ret_major) &&
-	       text_unsigned(text + length + 1, 10, ret_minor);
+	return text_unsigned(before, 10, ret_major) && *ret_major <= MAX_MAJOR &&
+	       text_unsigned(text + length + 1, 10, ret_minor) && *ret_minor <= MAX_MINOR;
 }
 
 static char lower(char c)

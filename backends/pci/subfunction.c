@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "common/text.h"
 #include "pci/drivers.h"
 
 static int fill(struct pci_scan *pci, struct subfunction *sub, const char *parent,
@@ -36,12 +37,13 @@ static int visit(void *data, const char *name)
 	char dir[SYSFS_PATH];
 	char number[SYSFS_TEXT];
 	char parent[SYSFS_TEXT];
+	uint32_t value;
 	size_t end;
 
 	snprintf(path, sizeof(path), "bus/auxiliary/devices/%s", name);
 	if (sysfs_resolve(pci->scan.sysfs, path, dir) < 0 ||
 	    !sysfs_read_in(pci->scan.sysfs, dir, "sfnum", number) ||
-	    !function_in_path(dir, parent, &end))
+	    !text_unsigned(number, 10, &value) || !function_in_path(dir, parent, &end))
 		return 0;
 	sub = arena_alloc(arena, sizeof(*sub));
 	if (!sub)

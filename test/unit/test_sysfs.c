@@ -250,6 +250,9 @@ static void numbers_have_their_formats(void **state)
 	assert_false(text_device_number("231:", &first, &second));
 	assert_false(text_device_number(":1", &first, &second));
 	assert_false(text_device_number("12345678901234567:1", &first, &second));
+	assert_true(text_device_number("4095:1048575", &first, &second));
+	assert_false(text_device_number("4096:0", &first, &second));
+	assert_false(text_device_number("0:1048576", &first, &second));
 	assert_false(text_unsigned("-1", 10, &first));
 	assert_false(text_unsigned(" 1", 10, &first));
 	assert_false(text_unsigned("1x", 10, &first));
