@@ -135,22 +135,13 @@ char *subject_make_node(const struct subject *subject)
 	return node;
 }
 
-char *subject_make_crowd(guint functions)
+char *subject_make_crowd(const struct big_tree *crowd)
 {
 	g_autoptr(GError) error = NULL;
 	char *node = g_dir_make_tmp("rdmadp-bench-XXXXXX", &error);
-	g_autofree char *hcas = pci_machine();
-	GString *text = g_string_new(hcas);
 
-	/* In domains of their own, each of 256 buses, 32 devices and 8 functions. */
-	for (guint i = 0; i < functions; i++)
-		g_string_append_printf(text,
-				       "pci %04x:%02x:%02x.%u class=0x088000 vendor=0x8086 "
-				       "device=0x3458 driver=- numa=0\n",
-				       1 + (i >> 16), (i >> 8) & 255, (i >> 3) & 31, i & 7);
-	if (!node || !fixture_build(text->str, node, &error))
+	if (!node || !big_tree_build(crowd, node, &error))
 		g_error("cannot make a node: %s", error->message);
-	g_string_free(text, TRUE);
 	return node;
 }
 

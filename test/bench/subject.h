@@ -8,6 +8,7 @@
 #include <glib.h>
 
 #include "bench/process.h"
+#include "support/big_tree.h"
 
 enum subject_bus { SUBJECT_PCI, SUBJECT_MOCK };
 
@@ -28,7 +29,6 @@ Process *subject_start(const struct subject *subject, const char *node);
 /* Makes one device change its health, between good and bad. */
 void subject_change_one(const struct subject *subject, const char *node, const Process *process,
 			gboolean is_healthy);
-/* A temporary directory whose 'sys' has the eight HCAs among 'functions' PCI functions
- * that are none. */
-char *subject_make_crowd(guint functions);
+/* A temporary directory whose 'sys' has that many PCI functions. */
+char *subject_make_crowd(const struct big_tree *crowd);
 void subject_remove_node(const char *node);
