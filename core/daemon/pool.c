@@ -23,7 +23,7 @@ struct pool {
 	DeviceInfoDir *device_info; /* NULL: none have been written */
 	DoubleWatch *double_watch; /* of exclusive devices */
 	const struct rdmadp_backend *vtable; /* of the last scan; NULL before */
-	gboolean refused;
+	gboolean refused, barred;
 	gboolean published;
 	guint tick; /* source of the next offer_tick, or 0 */
 	gint64 asked_from_us; /* of the question about pods that is under way; -1: none is */
@@ -223,16 +223,17 @@ static void pool_say_news(Pool *pool, gint64 now_us)
 	}
 }
 
-/* Says once why the resource has nothing to offer, and once that it has again. */
+/* Says once why the resource has nothing to offer, and once that it has again. Without any
+ * HCA it is a matter of selection.c. */
 static void pool_say_trouble(Pool *pool)
 {
 	g_autofree char *trouble = resource_trouble(pool_resource(pool));
 
-	if (pool->refused || g_strcmp0(trouble, pool->trouble) == 0)
+	if (pool->refused || pool->barred || g_strcmp0(trouble, pool->trouble) == 0)
 		return;
-	if (trouble != NULL)
+	if (trouble != NULL && resource_hcas(pool_resource(pool))->len > 0)
 		log_warning(pool->config->full_name, "offers nothing: %s", trouble);
-	else
+	else if (trouble == NULL)
 		log_info(pool->config->full_name, "has devices to offer again");
 	g_free(pool->trouble);
 	pool->trouble = g_steal_pointer(&trouble);
@@ -410,17 +411,34 @@ void pool_refuse(Pool *pool)
 	offer_give_up(pool->offer, g_get_monotonic_time());
 }
 
-void pool_scanned(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices,
-		  enum offer_scan scan)
+void pool_set_barred(Pool *pool, gboolean barred)
 {
-	g_autoptr(GPtrArray) taken = g_ptr_array_new();
+	if (pool->barred && !barred)
+		log_info(pool->config->full_name, "nothing bars it any more");
+	pool->barred = barred;
+	offer_refuse(pool->offer, barred);
+}
+
+gboolean pool_competes(const Pool *pool)
+{
+	return !pool->refused && !pool->barred && !offer_is_leaving(pool->offer);
+}
+
+GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices)
+{
+	GPtrArray *taken = g_ptr_array_new();
 
 	pool->refused = FALSE;
 	pool->vtable = vtable;
 	for (guint i = 0; i < devices->len; i++)
 		if (pool_selects(g_ptr_array_index(devices, i), pool))
 			g_ptr_array_add(taken, g_ptr_array_index(devices, i));
-	offer_scanned(pool->offer, taken, scan, g_get_monotonic_time());
+	return taken;
+}
+
+void pool_take(Pool *pool, GPtrArray *devices, enum offer_scan scan)
+{
+	offer_scanned(pool->offer, devices, scan, g_get_monotonic_time());
 }
 
 void pool_observe(Pool *pool, Device *device, const struct rdmadp_health *health)
@@ -447,10 +465,11 @@ void pool_first_look_over(Pool *pool)
 
 void pool_restore(Pool *pool, const struct saved_resource *saved)
 {
-	offer_restore(pool->offer, saved->hcas, g_get_monotonic_time());
+	offer_restore(pool->offer, saved->hcas, saved->ids, g_get_monotonic_time());
 }
 
 void pool_save(const Pool *pool, SavedState *state)
 {
-	saved_state_add_resource(state, pool->config, offer_save(pool->offer));
+	saved_state_add_resource(state, pool->config, offer_save(pool->offer),
+				 offer_shown(pool->offer));
 }

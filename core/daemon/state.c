@@ -243,8 +243,8 @@ struct saved_resource *state_take_resource(State *state, const ResourceConfig *c
 	if (saved == NULL || strcmp(saved->fingerprint, fingerprint) == 0)
 		return saved;
 	log_info(config->full_name, "its selectors have changed: devices are matched anew");
-	saved_resource_free(saved);
-	return NULL;
+	g_ptr_array_set_size(saved->hcas, 0);
+	return saved;
 }
 
 SavedState *state_peek(const char *dir, const char *boot_id_file)

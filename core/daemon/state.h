@@ -22,8 +22,8 @@ void state_free(State *state, guint wait_ms);
 
 /* What is known of a bus (Device *), or NULL. Borrowed. */
 GPtrArray *state_bus(const State *state, const char *name);
-/* The former process's entry, once; NULL if there is none or its selectors were
- * others. */
+/* The former process's entry, once; NULL if there is none. Without HCAs if its selectors
+ * were others. */
 struct saved_resource *state_take_resource(State *state, const ResourceConfig *config);
 
 /* Something may have changed: looked at, and written if so, within a second. */

@@ -7,9 +7,11 @@
  *	 "resources": [{"name": "rdma/hca", "bus": "pci", "selectors": "fingerprint",
  *			"hcas": [{"identity": "…" or "device": device_json,
  *				  "usable": true, "ready": true, "healthy": true, "wasGood": true,
- *				  "reason": "…"}]}]}
+ *				  "reason": "…"}],
+ *			"slots": 8, "ids": ["…"]}]}
  *
- * An HCA that is as its bus knows it is named by its identity. A later version that can
+ * An HCA that is as its bus knows it is named by its identity. "slots" stands for the ids
+ * rdma/hca-0, rdma/hca-1, and so on, of which there can be very many. A later version that can
  * still be read by this one adds members only; one that cannot has another number.
  */
 #include <string.h>
@@ -20,6 +22,8 @@
 #define VERSION 1
 /* More than any machine has; a list is searched from its start. */
 #define MOST_DEVICES 16384
+/* More than fit into the kubelet's largest message. */
+#define MOST_SLOTS 1000000
 
 #define refuse(error, ...)                                                                         \
 	g_set_error(error, STATE_FILE_ERROR, STATE_FILE_ERROR_UNUSABLE, __VA_ARGS__)
@@ -52,6 +56,36 @@ static void write_hca(JsonWriter *writer, const struct saved_bus *bus, const str
 	json_end_object(writer);
 }
 
+static char *slot_id(const char *resource, guint number)
+{
+	return g_strdup_printf("%s-%u", resource, number);
+}
+
+/* How many of the ids, from the first on, are those of slots. */
+static guint count_slots(const struct saved_resource *resource)
+{
+	guint n = 0;
+
+	for (; n < resource->ids->len; n++) {
+		g_autofree char *id = slot_id(resource->name, n);
+
+		if (strcmp(id, g_ptr_array_index(resource->ids, n)) != 0)
+			break;
+	}
+	return n;
+}
+
+static void write_ids(JsonWriter *writer, const struct saved_resource *resource)
+{
+	guint n = count_slots(resource);
+
+	json_add_int(writer, "slots", n);
+	json_begin_array(writer, "ids");
+	for (guint i = n; i < resource->ids->len; i++)
+		json_add_string(writer, NULL, g_ptr_array_index(resource->ids, i));
+	json_end_array(writer);
+}
+
 static void write_resource(JsonWriter *writer, const SavedState *state,
 			   const struct saved_resource *resource)
 {
@@ -65,6 +99,7 @@ static void write_resource(JsonWriter *writer, const SavedState *state,
 	for (guint i = 0; i < resource->hcas->len; i++)
 		write_hca(writer, bus, resource->hcas->pdata[i]);
 	json_end_array(writer);
+	write_ids(writer, resource);
 	json_end_object(writer);
 }
 
@@ -216,22 +251,59 @@ static struct saved_hca *read_hca(const JsonValue *value, const struct saved_bus
 	return hca;
 }
 
-static GPtrArray *read_hcas(const JsonValue *resource, const struct saved_bus *bus, GError **error)
+static gboolean read_hcas(struct saved_resource *resource, const JsonValue *value,
+			  const struct saved_bus *bus, GError **error)
 {
-	g_autoptr(GPtrArray) hcas = g_ptr_array_new_with_free_func((GDestroyNotify)saved_hca_free);
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	GPtrArray *items = need_list(resource, "hcas", error);
+	GPtrArray *items = need_list(value, "hcas", error);
 
 	for (guint i = 0; items != NULL && i < items->len; i++) {
 		struct saved_hca *hca = read_hca(items->pdata[i], bus, error);
 
 		if (hca == NULL)
-			return NULL;
-		g_ptr_array_add(hcas, hca);
+			return FALSE;
+		g_ptr_array_add(resource->hcas, hca);
 		if (!add_once(seen, device_identity(hca->device), error))
-			return NULL;
+			return FALSE;
 	}
-	return items == NULL ? NULL : g_steal_pointer(&hcas);
+	return items != NULL;
+}
+
+static gboolean read_slots(struct saved_resource *resource, const JsonValue *value, GError **error)
+{
+	const JsonValue *slots = need(value, "slots", JSON_KIND_INT, error);
+
+	if (slots == NULL)
+		return FALSE;
+	if (slots->integer < 0 || slots->integer > MOST_SLOTS) {
+		refuse(error, "%" G_GINT64_FORMAT " slots are more than there can be",
+		       slots->integer);
+		return FALSE;
+	}
+	for (guint i = 0; i < (guint)slots->integer; i++)
+		g_ptr_array_add(resource->ids, slot_id(resource->name, i));
+	return TRUE;
+}
+
+static gboolean read_ids(struct saved_resource *resource, const JsonValue *value, GError **error)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	GPtrArray *items = need_list(value, "ids", error);
+
+	for (guint i = 0; items != NULL && items->len > 0 && i < resource->ids->len; i++)
+		g_hash_table_add(seen, g_ptr_array_index(resource->ids, i));
+	for (guint i = 0; items != NULL && i < items->len; i++) {
+		const JsonValue *id = items->pdata[i];
+
+		if (id->kind != JSON_KIND_STRING || id->string[0] == '\0') {
+			refuse(error, "ids[%u] is no id", i);
+			return FALSE;
+		}
+		if (!add_once(seen, id->string, error))
+			return FALSE;
+		g_ptr_array_add(resource->ids, g_strdup(id->string));
+	}
+	return items != NULL;
 }
 
 static gboolean read_resource(SavedState *state, const JsonValue *value, GError **error)
@@ -240,18 +312,13 @@ static gboolean read_resource(SavedState *state, const JsonValue *value, GError 
 	const char *name = need_text(value, "name", error);
 	const char *bus = name == NULL ? NULL : need_text(value, "bus", error);
 	const char *selectors = bus == NULL ? NULL : need_text(value, "selectors", error);
-	GPtrArray *hcas =
-		selectors == NULL ? NULL : read_hcas(value, saved_state_bus(state, bus), error);
 
-	if (hcas == NULL)
+	if (selectors == NULL)
 		return FALSE;
-	resource = g_new0(struct saved_resource, 1);
-	resource->name = g_strdup(name);
-	resource->bus = g_strdup(bus);
-	resource->fingerprint = g_strdup(selectors);
-	resource->hcas = hcas;
+	resource = saved_resource_new(g_strdup(name), g_strdup(bus), g_strdup(selectors));
 	g_ptr_array_add(state->resources, resource);
-	return TRUE;
+	return read_hcas(resource, value, saved_state_bus(state, bus), error) &&
+	       read_slots(resource, value, error) && read_ids(resource, value, error);
 }
 
 static gboolean read_all(SavedState *state, const JsonValue *top, const char *key,

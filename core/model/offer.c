@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/offer.h"
+#include "model/offer_private.h"
 
 #include <string.h>
 
 #include "model/exclusive.h"
-#include "model/retire.h"
 #include "model/sight.h"
-
-struct offer {
-	ResourceConfig *config;
-	Resource *resource;
-	HealthBoard *board;
-	Renumber *renumber;
-	Retire *retire;
-	gint64 renumbered_us; /* of the last change of numbers */
-	gboolean dirty; /* something may have changed since the last list */
-	gboolean leaving;
-	gboolean left; /* the list that says so was taken */
-	GPtrArray *news; /* about what is not health */
-	GHashTable *unusable; /* identity -> why, of what was said */
-};
 
 Offer *offer_new(ResourceConfig *config, const struct offer_rules *rules)
 {
@@ -41,6 +26,7 @@ void offer_free(Offer *offer)
 		return;
 	g_ptr_array_unref(offer->news);
 	g_hash_table_unref(offer->unusable);
+	snapshot_unref(offer->shown);
 	retire_free(offer->retire);
 	renumber_free(offer->renumber);
 	health_board_free(offer->board);
@@ -183,7 +169,7 @@ void offer_tick(Offer *offer, gint64 now_us)
 
 /* --- scans --- */
 
-static void note_numbers(Offer *offer, const struct hca *hca, gint64 now_us)
+void offer_note_numbers(Offer *offer, const struct hca *hca, gint64 now_us)
 {
 	const char *identity = device_identity(hca->device);
 
@@ -232,7 +218,7 @@ static void note_found(Offer *offer, gint64 now_us)
 		if (sight_lacks_files(hca))
 			note_files(offer, hca, now_us);
 		else if (hca_is_complete(hca))
-			note_numbers(offer, hca, now_us);
+			offer_note_numbers(offer, hca, now_us);
 		else if (hca->present && !hca->usable)
 			say_unusable(offer, hca);
 	}
@@ -250,41 +236,6 @@ void offer_scanned(Offer *offer, GPtrArray *devices, enum offer_scan scan, gint6
 	note_found(offer, now_us);
 	/* Even without a change of health, files may have come or gone. */
 	offer->dirty = TRUE;
-}
-
-static void restore_hca(Offer *offer, const struct saved_hca *saved, gint64 now_us)
-{
-	const char *identity = device_identity(saved->device);
-	const struct hca *hca = resource_find(offer->resource, identity);
-
-	if (hca_counts(hca) && offer->config->health_policy != HEALTH_OFF)
-		health_board_restore(offer->board, identity, device_id(saved->device),
-				     saved->healthy ? NULL : saved->reason, saved->was_good,
-				     now_us);
-	if (hca_is_complete(hca))
-		note_numbers(offer, hca, now_us);
-}
-
-void offer_restore(Offer *offer, GPtrArray *saved, gint64 now_us)
-{
-	resource_restore(offer->resource, saved);
-	for (guint i = 0; i < saved->len; i++)
-		restore_hca(offer, g_ptr_array_index(saved, i), now_us);
-	offer->dirty = TRUE;
-}
-
-GPtrArray *offer_save(const Offer *offer)
-{
-	GPtrArray *saved = resource_save(offer->resource);
-
-	for (guint i = 0; i < saved->len; i++) {
-		struct saved_hca *hca = g_ptr_array_index(saved, i);
-		const struct health *health =
-			health_board_find(offer->board, device_identity(hca->device));
-
-		hca->was_good = health != NULL && health->was_good;
-	}
-	return saved;
 }
 
 void offer_give_up(Offer *offer, gint64 now_us)
@@ -441,6 +392,17 @@ void offer_leave(Offer *offer)
 	offer->dirty = TRUE;
 }
 
+gboolean offer_is_leaving(const Offer *offer)
+{
+	return offer->leaving;
+}
+
+void offer_refuse(Offer *offer, gboolean refused)
+{
+	offer->dirty |= !refused != !offer->refused;
+	offer->refused = refused;
+}
+
 gboolean offer_is_over(const Offer *offer)
 {
 	return offer->leaving && offer->left && retire_count(offer->retire) == 0;
@@ -457,7 +419,7 @@ static Snapshot *wanted_list(const Offer *offer)
 {
 	Snapshot *snapshot;
 
-	if (offer->leaving)
+	if (offer->leaving || offer->refused)
 		return snapshot_new(offer->config->full_name);
 	snapshot = resource_snapshot(offer->resource);
 	renumber_each_stale(offer->renumber, mark_stale, snapshot);
@@ -468,12 +430,15 @@ Snapshot *offer_take_list(Offer *offer, gint64 now_us)
 {
 	g_autoptr(Snapshot) wanted = NULL;
 
-	if (!offer->dirty || offer_is_over(offer) || (!offer->leaving && is_looking(offer)))
+	if (!offer->dirty || offer_is_over(offer) ||
+	    (!offer->leaving && !offer->refused && is_looking(offer)))
 		return NULL;
 	offer->dirty = FALSE;
 	offer->left = offer->leaving;
 	wanted = wanted_list(offer);
-	return retire_apply(offer->retire, wanted, now_us);
+	snapshot_unref(offer->shown);
+	offer->shown = retire_apply(offer->retire, wanted, now_us);
+	return snapshot_ref(offer->shown);
 }
 
 gint64 offer_deadline(const Offer *offer)

@@ -36,12 +36,14 @@ const Renumber *offer_renumber(const Offer *offer);
 /* Ids that are shown, Unhealthy, and not wanted any more. */
 guint offer_n_retiring(const Offer *offer);
 
-/* HCAs that a former process had (struct saved_hca *), before the first scan. What was
- * told stays so until it is looked at, so that a restart by itself changes nothing that
- * the kubelet sees. */
-void offer_restore(Offer *offer, GPtrArray *saved, gint64 now_us);
+/* HCAs that a former process had (struct saved_hca *), and the ids (char *) that it has
+ * shown, before the first scan. What was told stays so until it is looked at, so that a
+ * restart by itself changes nothing that the kubelet sees. */
+void offer_restore(Offer *offer, GPtrArray *saved, GPtrArray *ids, gint64 now_us);
 /* The HCAs for offer_restore. */
 GPtrArray *offer_save(const Offer *offer);
+/* The list that was taken last; NULL before the first. */
+const Snapshot *offer_shown(const Offer *offer);
 
 /* --- what happens --- */
 
@@ -80,6 +82,10 @@ void offer_configure(Offer *offer, ResourceConfig *config, const struct offer_ru
 /* The resource is not wanted any more: all of its ids retire. Undone by
  * offer_configure. */
 void offer_leave(Offer *offer);
+gboolean offer_is_leaving(const Offer *offer);
+
+/* While it is refused the resource offers nothing, whatever HCAs it has. */
+void offer_refuse(Offer *offer, gboolean refused);
 
 /* --- what follows --- */
 

@@ -14,6 +14,18 @@ static void free_bus(gpointer data)
 	g_free(bus);
 }
 
+struct saved_resource *saved_resource_new(char *name, char *bus, char *fingerprint)
+{
+	struct saved_resource *saved = g_new0(struct saved_resource, 1);
+
+	saved->name = name;
+	saved->bus = bus;
+	saved->fingerprint = fingerprint;
+	saved->hcas = g_ptr_array_new_with_free_func((GDestroyNotify)saved_hca_free);
+	saved->ids = g_ptr_array_new_with_free_func(g_free);
+	return saved;
+}
+
 void saved_resource_free(struct saved_resource *saved)
 {
 	if (saved == NULL)
@@ -22,6 +34,7 @@ void saved_resource_free(struct saved_resource *saved)
 	g_free(saved->bus);
 	g_free(saved->fingerprint);
 	g_ptr_array_unref(saved->hcas);
+	g_ptr_array_unref(saved->ids);
 	g_free(saved);
 }
 
@@ -57,14 +70,19 @@ void saved_state_add_bus(SavedState *state, const char *name, GPtrArray *devices
 	g_ptr_array_add(state->buses, bus);
 }
 
-void saved_state_add_resource(SavedState *state, const ResourceConfig *config, GPtrArray *hcas)
+void saved_state_add_resource(SavedState *state, const ResourceConfig *config, GPtrArray *hcas,
+			      const Snapshot *shown)
 {
-	struct saved_resource *saved = g_new0(struct saved_resource, 1);
+	struct saved_resource *saved = saved_resource_new(
+		g_strdup(config->full_name), g_strdup(config->bus), selectors_fingerprint(config));
 
-	saved->name = g_strdup(config->full_name);
-	saved->bus = g_strdup(config->bus);
-	saved->fingerprint = selectors_fingerprint(config);
+	g_ptr_array_unref(saved->hcas);
 	saved->hcas = hcas;
+	for (guint i = 0; shown != NULL && i < shown->slots->len; i++) {
+		const struct slot *slot = g_ptr_array_index(shown->slots, i);
+
+		g_ptr_array_add(saved->ids, g_strdup(slot->id));
+	}
 	g_ptr_array_add(state->resources, saved);
 }
 

@@ -18,6 +18,7 @@ struct saved_resource {
 	char *bus;
 	char *fingerprint; /* of its selectors */
 	GPtrArray *hcas; /* struct saved_hca *, by ordinal */
+	GPtrArray *ids; /* char *: those of the list that the kubelet has seen last */
 };
 
 typedef struct saved_state SavedState;
@@ -33,9 +34,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SavedState, saved_state_free)
 
 /* Takes 'devices' over. */
 void saved_state_add_bus(SavedState *state, const char *name, GPtrArray *devices);
-/* Takes 'hcas' over. */
-void saved_state_add_resource(SavedState *state, const ResourceConfig *config, GPtrArray *hcas);
+/* Takes 'hcas' over. 'shown' is the list that the kubelet has seen, or NULL. */
+void saved_state_add_resource(SavedState *state, const ResourceConfig *config, GPtrArray *hcas,
+			      const Snapshot *shown);
 
+/* Without anything but a name; takes all of them over. */
+struct saved_resource *saved_resource_new(char *name, char *bus, char *fingerprint);
 void saved_resource_free(struct saved_resource *saved);
 
 /* NULL if there is none. */

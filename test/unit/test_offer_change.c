@@ -70,10 +70,11 @@ static void numbers_of_an_earlier_process(G_GNUC_UNUSED void **state)
 	g_autoptr(Device) device = device_build(A);
 	struct saved_hca one = {device, TRUE, TRUE, TRUE, TRUE, NULL};
 	g_autoptr(GPtrArray) saved = g_ptr_array_new();
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
 
 	g_ptr_array_add(saved, &one);
 	stage = stage_new("hcaMax=2");
-	offer_restore(stage->offer, saved, stage->now_us);
+	offer_restore(stage->offer, saved, ids, stage->now_us);
 	stage_flush(stage);
 	/* shown before anything was looked at */
 	EXPECT_SHOWN(stage, "HH", 1);
@@ -87,6 +88,7 @@ static void numbers_of_an_earlier_process(G_GNUC_UNUSED void **state)
 static void what_was_told_before_holds_until_it_is_looked_at(G_GNUC_UNUSED void **state)
 {
 	g_autoptr(GPtrArray) saved = NULL;
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
 
 	stage = stage_new("hcaMax=2");
 	SCAN(stage, A, B);
@@ -95,7 +97,7 @@ static void what_was_told_before_holds_until_it_is_looked_at(G_GNUC_UNUSED void 
 	saved = offer_save(stage->offer);
 	stage_free(stage);
 	stage = stage_new("hcaMax=2");
-	offer_restore(stage->offer, saved, stage->now_us);
+	offer_restore(stage->offer, saved, ids, stage->now_us);
 	stage_flush(stage);
 	EXPECT_SHOWN(stage, "HU", 1);
 	SCAN(stage, A, B);
@@ -108,6 +110,63 @@ static void what_was_told_before_holds_until_it_is_looked_at(G_GNUC_UNUSED void 
 	stage_at(stage, 21);
 	EXPECT_SHOWN(stage, "UU", 3);
 	assert_non_null(strstr(stage->log->str, "backend: its backend cannot be used"));
+}
+
+/* Whatever was configured meanwhile. */
+static void ids_of_an_earlier_process_stay_while_a_pod_may_hold_them(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(GPtrArray) saved = NULL;
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+
+	stage = stage_new("hcaMax=3");
+	assert_null(offer_shown(stage->offer));
+	SCAN(stage, A);
+	stage_look(stage, "a", "ok");
+	assert_ptr_equal(offer_shown(stage->offer), stage->shown);
+	saved = offer_save(stage->offer);
+	g_ptr_array_add(ids, (gpointer) "rdma/r-0");
+	g_ptr_array_add(ids, (gpointer) "rdma/r-1");
+	g_ptr_array_add(ids, (gpointer) "rdma/r-2");
+	g_ptr_array_add(ids, (gpointer) "0000:3b:00.0");
+	stage_free(stage);
+	stage = stage_new("hcaMax=1");
+	offer_restore(stage->offer, saved, ids, stage->now_us);
+	stage_flush(stage);
+	EXPECT_SHOWN(stage, "HUUU", 1);
+	stage_look(stage, "a", "ok");
+	stage_at(stage, 700);
+	stage_held(stage, "rdma/r-2");
+	EXPECT_SHOWN(stage, "HU", 2);
+	stage_held(stage, "");
+	EXPECT_SHOWN(stage, "H", 3);
+}
+
+/* --- what bars a resource --- */
+
+static void refuse(gboolean refused)
+{
+	offer_refuse(stage->offer, refused);
+	stage_flush(stage);
+}
+
+static void one_that_is_refused_offers_nothing(G_GNUC_UNUSED void **state)
+{
+	stage = stage_new("hcaMax=2");
+	refuse(TRUE);
+	EXPECT_SHOWN(stage, "", 1);
+	SCAN(stage, A);
+	EXPECT_SHOWN(stage, "", 1);
+	stage_look(stage, "a", "ok");
+	EXPECT_SHOWN(stage, "", 1);
+	refuse(FALSE);
+	EXPECT_SHOWN(stage, "HH", 2);
+	refuse(FALSE);
+	EXPECT_SHOWN(stage, "HH", 2);
+	/* what was shown once does not vanish */
+	refuse(TRUE);
+	EXPECT_SHOWN(stage, "UU", 3);
+	refuse(FALSE);
+	EXPECT_SHOWN(stage, "HH", 4);
 }
 
 /* --- configuration --- */
@@ -255,6 +314,8 @@ int main(void)
 		STORY(a_reload_with_other_numbers),
 		STORY(numbers_of_an_earlier_process),
 		STORY(what_was_told_before_holds_until_it_is_looked_at),
+		STORY(ids_of_an_earlier_process_stay_while_a_pod_may_hold_them),
+		STORY(one_that_is_refused_offers_nothing),
 		STORY(fewer_and_more_slots),
 		STORY(hcas_that_are_not_selected_any_more),
 		STORY(health_goes_on_over_a_change),

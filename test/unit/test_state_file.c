@@ -39,6 +39,7 @@ static SavedState *sample(void)
 {
 	SavedState *state = saved_state_new();
 	g_autoptr(Resource) resource = resource_build("vendors=15b3");
+	g_autoptr(Snapshot) shown = snapshot_new("rdma/r");
 	static const char *const known[] = {
 		"a driver=d @vendor=15b3 rdma=mlx5_0 port=1:ib:active uverbs=0 cm", "x", NULL};
 
@@ -47,7 +48,11 @@ static SavedState *sample(void)
 	      "c driver=d rdma=mlx5_2 cm");
 	resource_set_health(resource, "b", FALSE, "link: port 1 is DOWN");
 	saved_state_add_bus(state, "pci", device_build_all(known));
-	saved_state_add_resource(state, resource_config(resource), resource_save(resource));
+	snapshot_add_slot(shown, g_strdup("rdma/r-0"), TRUE, -1);
+	snapshot_add_slot(shown, g_strdup("rdma/r-1"), FALSE, 0);
+	snapshot_add_slot(shown, g_strdup("0000:3b:00.0"), FALSE, -1);
+	snapshot_add_slot(shown, g_strdup("rdma/r-2"), FALSE, -1);
+	saved_state_add_resource(state, resource_config(resource), resource_save(resource), shown);
 	return state;
 }
 
@@ -86,6 +91,11 @@ static void what_was_saved_comes_back(G_GNUC_UNUSED void **state)
 	EXPECT_TEXT(describe(saved), "a usable ready healthy -; b usable ready link: port 1 is "
 				     "DOWN; c usable healthy -");
 	assert_string_equal(saved->bus, "pci");
+	g_ptr_array_add(saved->ids, NULL);
+	EXPECT_TEXT(g_strjoinv(" ", (char **)saved->ids->pdata),
+		    "rdma/r-0 rdma/r-1 0000:3b:00.0 rdma/r-2");
+	g_ptr_array_set_size(saved->ids, 4);
+	assert_non_null(strstr(text, "\"slots\":2,\"ids\":[\"0000:3b:00.0\",\"rdma/r-2\"]"));
 	saved_resource_free(saved);
 }
 
