@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/looks.h"
+#include "daemon/selection.h"
 #include "edge/log.h"
 #include "edge/module.h"
 #include "edge/rehearsal.h"
@@ -27,7 +28,8 @@ struct bus {
 	char *refusal;
 	Inventory *inventory;
 	GPtrArray *devices; /* those of the last good scan, as known; NULL before the first */
-	GPtrArray *pools; /* borrowed */
+	GPtrArray *pools; /* borrowed, in file order */
+	Selection *selection;
 	Looks *looks;
 	char *scan_trouble; /* what was last said about a failed scan */
 	char *doubles; /* what was last said about devices with the same identity */
@@ -92,15 +94,17 @@ static const struct looks_ops bus_looks = {
 	.settled = bus_flush,
 };
 
-/* 'news': something may have happened just now. */
+/* 'news': something may have happened just now. The backend gets back what it reported
+ * itself, not what is remembered. */
 static void bus_look_at_all(Bus *bus, gboolean news)
 {
-	for (guint i = 0; bus->devices != NULL && bus->backend != NULL && i < bus->devices->len;
-	     i++) {
-		Device *device = g_ptr_array_index(bus->devices, i);
+	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
 
-		if (bus_device_is_taken(bus, device))
-			looks_at(bus->looks, device, news);
+	for (guint i = 0; bus->backend != NULL && i < entries->len; i++) {
+		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
+
+		if (bus_device_is_taken(bus, entry->known))
+			looks_at(bus->looks, entry->reported, news);
 	}
 	looks_settle(bus->looks);
 }
@@ -271,9 +275,7 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 		bus_take_devices(bus, devices);
 	else /* what a former process knew is better than nothing */
 		bus->devices = inventory_save(bus->inventory, bus->name);
-	for (guint i = 0; i < bus->pools->len; i++)
-		pool_scanned(g_ptr_array_index(bus->pools, i), backend_vtable(backend),
-			     bus->devices, scan);
+	selection_run(bus->selection, bus->pools, backend_vtable(backend), bus->devices, scan);
 	bus_begin_first_look(bus);
 	bus_look_at_all(bus, TRUE);
 	state_touch(bus->state);
@@ -352,6 +354,7 @@ Bus *bus_new(const Settings *settings, State *state, const char *program, const 
 	bus->inventory = inventory_new();
 	if (before != NULL)
 		inventory_restore(bus->inventory, name, before);
+	bus->selection = selection_new(bus->area, settings->sysfs_root);
 	bus->looks = looks_new(&bus_looks, bus);
 	bus_start(bus);
 	return bus;
@@ -379,6 +382,7 @@ void bus_free(Bus *bus, guint wait_ms)
 	if (bus->backend != NULL)
 		backend_free(bus->backend, wait_ms);
 	looks_free(bus->looks);
+	selection_free(bus->selection);
 	if (bus->devices != NULL)
 		g_ptr_array_unref(bus->devices);
 	g_ptr_array_unref(bus->pools);
@@ -417,7 +421,10 @@ void bus_show_pool(Bus *bus, Pool *pool)
 	if (bus->refusal != NULL)
 		pool_refuse(pool);
 	if (bus->devices != NULL && bus->backend != NULL)
-		pool_scanned(pool, backend_vtable(bus->backend), bus->devices, OFFER_SCAN_POLLED);
+		selection_run(bus->selection, bus->pools, backend_vtable(bus->backend),
+			      bus->devices, OFFER_SCAN_POLLED);
+	else
+		selection_check(bus->selection, bus->pools);
 	if (bus->devices != NULL)
 		bus_begin_first_look(bus);
 	bus_look_at_all(bus, FALSE);

@@ -57,9 +57,14 @@ void pool_leave(Pool *pool);
 
 /* The backend cannot serve: the resource stays at 0. Said by the bus, once. */
 void pool_refuse(Pool *pool);
-/* A scan of the pool's bus ended; 'devices' are all of the bus. */
-void pool_scanned(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices,
-		  enum offer_scan scan);
+/* The node is not as the resource needs it: it stays at 0. Said by the caller. */
+void pool_set_barred(Pool *pool, gboolean barred);
+/* TRUE if it takes part: it is neither of the two and not about to leave. */
+gboolean pool_competes(const Pool *pool);
+/* Of the bus's devices those that the selectors take (a new array). */
+GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices);
+/* A scan of the pool's bus ended: the resource has these of what it selected. */
+void pool_take(Pool *pool, GPtrArray *devices, enum offer_scan scan);
 /* A health read of a device ended. */
 void pool_observe(Pool *pool, Device *device, const struct rdmadp_health *health);
 /* A health read of a device does not come back. */
