@@ -6,10 +6,13 @@
 
 #define DEFAULT_PROFILE "1.36"
 #define DEFAULT_LIMIT_S 10
+/* The kubelet's own limit for its topology policies. */
+#define NUMA_NODES_MAX 8
 
 gboolean arguments_parse(struct arguments *arguments, int *argc, char ***argv, GError **error)
 {
-	*arguments = (struct arguments){.seed = 1, .show_devices = 32, .time_scale = 1.0};
+	*arguments = (struct arguments){
+		.seed = 1, .show_devices = 32, .numa_nodes = 2, .time_scale = 1.0};
 	arguments->scenario_options.limit_s = DEFAULT_LIMIT_S;
 	arguments->scenario_options.max_growth_kib = -1;
 	const GOptionEntry entries[] = {
@@ -23,6 +26,10 @@ gboolean arguments_parse(struct arguments *arguments, int *argc, char ***argv, G
 		 "serve the podresources service on this socket", "PATH"},
 		{"profile", 0, 0, G_OPTION_ARG_STRING, &arguments->profile,
 		 "kubelet version to behave like (1.36)", "VERSION"},
+		{"topology-policy", 0, 0, G_OPTION_ARG_STRING, &arguments->policy,
+		 "none, best-effort, restricted or single-numa-node (none)", "POLICY"},
+		{"numa-nodes", 0, 0, G_OPTION_ARG_INT, &arguments->numa_nodes,
+		 "NUMA nodes of the machine (2)", "N"},
 		{"seed", 0, 0, G_OPTION_ARG_INT, &arguments->seed, "of the random choices (1)",
 		 "N"},
 		{"time-scale", 0, 0, G_OPTION_ARG_DOUBLE, &arguments->time_scale,
@@ -94,7 +101,7 @@ static void make_absolute(char **path)
 	*path = absolute;
 }
 
-static void fill_options(struct arguments *arguments)
+static void fill_options(struct arguments *arguments, enum sim_policy policy)
 {
 	struct sim_options *options = &arguments->options;
 	make_absolute(&arguments->dir);
@@ -105,6 +112,8 @@ static void fill_options(struct arguments *arguments)
 	options->registry_dir = arguments->registry_dir;
 	options->pod_resources = arguments->pod_resources;
 	options->seed = (guint32)arguments->seed;
+	options->policy = policy;
+	options->numa_nodes = (guint)arguments->numa_nodes;
 	options->fsync = !arguments->no_fsync;
 	options->time_scale = arguments->time_scale;
 	options->show_devices = (guint)MAX(0, arguments->show_devices);
@@ -113,6 +122,7 @@ static void fill_options(struct arguments *arguments)
 
 gboolean arguments_check(struct arguments *arguments, GError **error)
 {
+	enum sim_policy policy = SIM_POLICY_NONE;
 	if (!arguments->profile)
 		arguments->profile = g_strdup(DEFAULT_PROFILE);
 	if (!check_scenario(arguments, error))
@@ -124,7 +134,12 @@ gboolean arguments_check(struct arguments *arguments, GError **error)
 			      arguments->profile);
 	if (arguments->time_scale <= 0)
 		return REFUSE(error, "--time-scale must be above 0");
-	fill_options(arguments);
+	if (arguments->policy && !sim_policy_find(arguments->policy, &policy))
+		return REFUSE(error, "'%s' is no policy of the topology manager",
+			      arguments->policy);
+	if (arguments->numa_nodes < 1 || arguments->numa_nodes > NUMA_NODES_MAX)
+		return REFUSE(error, "--numa-nodes must be from 1 to %d", NUMA_NODES_MAX);
+	fill_options(arguments, policy);
 	return TRUE;
 }
 
@@ -135,6 +150,7 @@ void arguments_clear(struct arguments *arguments)
 	g_free(arguments->dir);
 	g_free(arguments->dev_root);
 	g_free(arguments->profile);
+	g_free(arguments->policy);
 	g_free(arguments->registry_dir);
 	g_free(arguments->pod_resources);
 	g_free(arguments->scenario);

@@ -10,6 +10,8 @@ struct sim_options sim_options_default(const char *dir)
 				    .seed = 1,
 				    .time_scale = 1.0,
 				    .show_devices = 32,
+				    .numa_nodes = 2,
+				    .hang_ms = SIM_HANG_MS,
 				    .fsync = TRUE,
 				    .dial_ms = SIM_DIAL_MS};
 }

@@ -11,6 +11,7 @@
 #include "kubelet/sim_events.h"
 #include "kubelet/sim_profile.h"
 #include "kubelet/sim_state.h"
+#include "kubelet/sim_topology.h"
 
 struct sim_options {
 	const char *dir; /* the device-plugins directory */
@@ -21,6 +22,9 @@ struct sim_options {
 	guint32 seed;
 	double time_scale; /* the kubelet's own periods pass that many times faster */
 	guint show_devices; /* lists of up to that many devices are shown in full */
+	enum sim_policy policy; /* of the topology manager */
+	guint numa_nodes; /* of the machine */
+	guint hang_ms; /* a call that takes longer is said; the kubelet would wait for ever */
 	gboolean fsync; /* the checkpoint reaches the disk before anything goes on */
 	guint answer_delay_ms; /* before each answer to a Register */
 	guint dial_ms; /* how long the kubelet waits for a plugin's HTTP/2 server */
@@ -67,7 +71,7 @@ struct sim_claim {
 	const char *container; /* NULL: "main"; "init…" is an init container */
 	const char *resource;
 	int count;
-	int numa; /* -1 */
+	int numa; /* node that was decided for, -1 = as the policy decides */
 };
 
 /* Admits one container, as 2.6 of the protocol notes has it. One at a time: FALSE while

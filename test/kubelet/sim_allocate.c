@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "kubelet/sim_answer.h"
 #include "kubelet/sim_plan.h"
 #include "kubelet/sim_private.h"
 #include "kubelet/sim_validate.h"
@@ -12,9 +13,6 @@
 #define METHOD_ALLOCATE "/v1beta1.DevicePlugin/Allocate"
 #define METHOD_PREFERRED "/v1beta1.DevicePlugin/GetPreferredAllocation"
 #define METHOD_PRE_START "/v1beta1.DevicePlugin/PreStartContainer"
-
-/* A call that takes this long is said; the kubelet would wait for ever. */
-#define HANG_MS 30000
 
 struct sim_allocation {
 	Sim *sim;
@@ -62,10 +60,8 @@ static json_t *subject(const struct sim_allocation *allocation)
 }
 
 /* The pod is Failed for good. */
-static void reject(struct sim_allocation *allocation, const char *reason, const char *cause)
+static void reject_with(struct sim_allocation *allocation, const char *reason, const char *text)
 {
-	g_autofree char *text =
-		g_strdup_printf("Allocate failed due to %s, which is unexpected", cause);
 	json_t *fields = subject(allocation);
 	json_object_set_new(fields, "reason", json_string(reason));
 	json_object_set_new(fields, "message", sim_json_text(text));
@@ -73,66 +69,31 @@ static void reject(struct sim_allocation *allocation, const char *reason, const 
 	finish(allocation, FALSE);
 }
 
-#define UNEXPECTED "UnexpectedAdmissionError"
+static void reject(struct sim_allocation *allocation, const char *cause)
+{
+	g_autofree char *text =
+		g_strdup_printf("Allocate failed due to %s, which is unexpected", cause);
+	reject_with(allocation, "UnexpectedAdmissionError", text);
+}
 
 static gboolean on_hang(gpointer data)
 {
 	struct sim_allocation *allocation = data;
 	allocation->hang = 0;
 	sim_verdict(allocation->sim->events, FALSE, "hang", allocation->resource,
-		    "a call has not been answered for 30 s: no other pod of the node can start");
+		    "a call has not been answered for long: no other pod of the node can start");
 	return G_SOURCE_REMOVE;
 }
 
 /* --- the answer to Allocate --- */
 
-static json_t *devices_json(const V1beta1__ContainerAllocateResponse *container)
-{
-	json_t *devices = json_array();
-	for (gsize i = 0; i < container->n_devices; i++)
-		json_array_append_new(
-			devices,
-			json_pack("{s:o, s:o, s:o}", "host",
-				  sim_json_text(container->devices[i]->host_path), "container",
-				  sim_json_text(container->devices[i]->container_path),
-				  "permissions",
-				  sim_json_text(container->devices[i]->permissions)));
-	return devices;
-}
-
-static json_t *mounts_json(const V1beta1__ContainerAllocateResponse *container)
-{
-	json_t *mounts = json_array();
-	for (gsize i = 0; i < container->n_mounts; i++)
-		json_array_append_new(mounts,
-				      json_pack("{s:o, s:o, s:b}", "host",
-						sim_json_text(container->mounts[i]->host_path),
-						"container",
-						sim_json_text(container->mounts[i]->container_path),
-						"read_only", (int)container->mounts[i]->read_only));
-	return mounts;
-}
-
 static json_t *response_json(const struct sim_allocation *allocation,
 			     const V1beta1__ContainerAllocateResponse *container)
 {
 	json_t *fields = subject(allocation);
-	json_t *envs = json_object(), *annotations = json_object(), *cdi = json_array();
-	for (gsize i = 0; i < container->n_envs; i++)
-		json_object_set_new(envs, container->envs[i]->key,
-				    sim_json_text(container->envs[i]->value));
-	for (gsize i = 0; i < container->n_annotations; i++)
-		json_object_set_new(annotations, container->annotations[i]->key,
-				    sim_json_text(container->annotations[i]->value));
-	for (gsize i = 0; i < container->n_cdi_devices; i++)
-		json_array_append_new(cdi, sim_json_text(container->cdi_devices[i]->name));
 	json_object_set_new(fields, "ids", sim_json_ids((const char *const *)allocation->ids));
 	json_object_set_new(fields, "ms", json_real(sim_ms_since(allocation->start_us)));
-	json_object_set_new(fields, "devices", devices_json(container));
-	json_object_set_new(fields, "mounts", mounts_json(container));
-	json_object_set_new(fields, "envs", envs);
-	json_object_set_new(fields, "annotations", annotations);
-	json_object_set_new(fields, "cdi_devices", cdi);
+	json_object_update_new(fields, sim_answer_json(container));
 	return fields;
 }
 
@@ -155,28 +116,6 @@ static void check_panic(const struct sim_allocation *allocation)
 	}
 }
 
-/* What other resources gave to the same container. */
-static void check_conflicts(const struct sim_allocation *allocation,
-			    const V1beta1__ContainerAllocateResponse *container,
-			    GPtrArray *problems)
-{
-	const SimState *state = allocation->sim->state;
-	for (guint i = 0; i < state->grants->len; i++) {
-		const struct sim_grant *grant = g_ptr_array_index(state->grants, i);
-		if (strcmp(grant->pod, allocation->pod) != 0 || !grant->response ||
-		    strcmp(grant->container, allocation->container) != 0)
-			continue;
-		gsize size;
-		const guint8 *data = g_bytes_get_data(grant->response, &size);
-		V1beta1__ContainerAllocateResponse *other =
-			v1beta1__container_allocate_response__unpack(NULL, size, data);
-		if (!other)
-			continue;
-		sim_validate_conflicts(other, container, problems);
-		v1beta1__container_allocate_response__free_unpacked(other, NULL);
-	}
-}
-
 static void accept(struct sim_allocation *allocation,
 		   const V1beta1__ContainerAllocateResponse *container)
 {
@@ -184,10 +123,7 @@ static void accept(struct sim_allocation *allocation,
 	struct sim_grant *grant =
 		sim_state_grant(sim->state, allocation->pod, allocation->container,
 				allocation->resource, (const char *const *)allocation->ids);
-	gsize size = v1beta1__container_allocate_response__get_packed_size(container);
-	guint8 *data = g_malloc(size + 1);
-	v1beta1__container_allocate_response__pack(container, data);
-	grant->response = g_bytes_new_take(data, size);
+	grant->response = sim_answer_pack(container);
 	sim_checkpoint_write(sim);
 	sim_emit(sim->events, "allocated", response_json(allocation, container));
 	finish(allocation, TRUE);
@@ -199,11 +135,12 @@ static void on_answer(struct sim_allocation *allocation, const SimAllocated *res
 	g_autoptr(GPtrArray) problems = sim_problems_new();
 	sim_validate_response(response, sim->options.profile, sim->options.dev_root, problems);
 	if (response->n_container_responses > 0)
-		check_conflicts(allocation, response->container_responses[0], problems);
+		sim_answer_conflicts(sim->state, allocation->pod, allocation->container,
+				     response->container_responses[0], problems);
 	sim_verdicts(sim->events, allocation->resource, problems);
 	check_panic(allocation);
 	if (response->n_container_responses == 0)
-		reject(allocation, UNEXPECTED, "no containers return in allocation response");
+		reject(allocation, "no containers return in allocation response");
 	else
 		accept(allocation, response->container_responses[0]);
 }
@@ -212,7 +149,7 @@ static void on_answer(struct sim_allocation *allocation, const SimAllocated *res
 static void fail_call(struct sim_allocation *allocation, const char *error)
 {
 	sim_state_recount(allocation->sim->state);
-	reject(allocation, UNEXPECTED, error);
+	reject(allocation, error);
 }
 
 static void on_allocated(enum rpc_status status, const char *message, GBytes *reply, gpointer data)
@@ -298,7 +235,7 @@ static void on_preferred(enum rpc_status status, const char *message, GBytes *re
 			"device plugin GetPreferredAllocation rpc failed with err: %s", error);
 		sim_verdict(allocation->sim->events, FALSE, "preferred-failed",
 			    allocation->resource, text);
-		reject(allocation, UNEXPECTED, text);
+		reject(allocation, text);
 		return;
 	}
 	g_auto(GStrv) ids = sim_unpack_preferred(
@@ -349,11 +286,12 @@ static void run_plan(struct sim_allocation *allocation)
 		break;
 	case SIM_PLAN_REFUSED: {
 		g_autofree char *text = g_strdup(allocation->plan->refusal);
-		reject(allocation, UNEXPECTED, text);
+		reject(allocation, text);
 		break;
 	}
 	case SIM_PLAN_CHOOSE:
-		allocation->hang = g_timeout_add(HANG_MS, on_hang, allocation);
+		allocation->hang =
+			g_timeout_add(allocation->sim->options.hang_ms, on_hang, allocation);
 		if (!call_preferred(allocation))
 			call_allocate(allocation, NULL);
 		break;
@@ -374,6 +312,36 @@ static struct sim_allocation *allocation_new(Sim *sim, const char *pod, const ch
 	return allocation;
 }
 
+static void emit_hints(const struct sim_allocation *allocation, const GArray *hints)
+{
+	json_t *fields = subject(allocation), *list = json_array();
+	for (guint i = 0; hints && i < hints->len; i++) {
+		const struct sim_hint *hint = &g_array_index(hints, struct sim_hint, i);
+		json_array_append_new(list, json_pack("{s:I, s:b}", "mask", (json_int_t)hint->mask,
+						      "preferred", hint->preferred));
+	}
+	json_object_set_new(fields, "preference", json_boolean(hints != NULL));
+	json_object_set_new(fields, "hints", list);
+	sim_emit(allocation->sim->events, "hints", fields);
+}
+
+/* Where the pod's devices have to be. FALSE: it has been rejected. */
+static gboolean align(struct sim_allocation *allocation, guint64 *ret_mask)
+{
+	Sim *sim = allocation->sim;
+	g_autoptr(GHashTable) reusable =
+		sim_plan_reusable(sim->state, allocation->resource, allocation->pod);
+	GArray *hints = sim_topology_hints(sim->state, allocation->resource,
+					   sim->options.numa_nodes, reusable, allocation->count);
+	gboolean admitted = sim_topology_admit(sim->options.policy, hints, ret_mask);
+	emit_hints(allocation, hints);
+	g_clear_pointer(&hints, g_array_unref);
+	if (!admitted)
+		reject_with(allocation, "TopologyAffinityError",
+			    "Resources cannot be allocated with Topology locality");
+	return admitted;
+}
+
 gboolean sim_allocate(Sim *sim, const struct sim_claim *claim, sim_done_fn done, gpointer data)
 {
 	if (sim->allocation || !sim->running)
@@ -382,8 +350,11 @@ gboolean sim_allocate(Sim *sim, const struct sim_claim *claim, sim_done_fn done,
 		allocation_new(sim, claim->pod, claim->container, done, data);
 	allocation->resource = g_strdup(claim->resource);
 	allocation->count = claim->count;
+	guint64 mask = claim->numa >= 0 ? G_GUINT64_CONSTANT(1) << claim->numa : 0;
+	if (mask == 0 && sim->options.policy != SIM_POLICY_NONE && !align(allocation, &mask))
+		return TRUE;
 	allocation->plan = sim_plan_new(sim->state, allocation->resource, allocation->pod,
-					allocation->container, claim->count, claim->numa);
+					allocation->container, claim->count, mask);
 	run_plan(allocation);
 	return TRUE;
 }
@@ -433,11 +404,7 @@ static void on_started(enum rpc_status status, const char *message, GBytes *repl
 	g_autofree char *error = sim_error_text(status, message);
 	g_autofree char *text =
 		g_strdup_printf("device plugin PreStartContainer rpc failed with err: %s", error);
-	json_t *fields = subject(allocation);
-	json_object_set_new(fields, "reason", json_string("CreateContainerConfigError"));
-	json_object_set_new(fields, "message", sim_json_text(text));
-	sim_emit(allocation->sim->events, "rejected", fields);
-	finish(allocation, FALSE);
+	reject_with(allocation, "CreateContainerConfigError", text);
 }
 
 gboolean sim_start_container(Sim *sim, const char *pod, const char *container, sim_done_fn done,

@@ -64,11 +64,9 @@ static void take(SimPlan *plan, const char *const *ids)
 		g_hash_table_add(plan->picked, g_strdup(ids[i]));
 }
 
-/* The ids of the pod's init containers that no other container of it has yet. */
-static void take_reusable(SimPlan *plan, const SimState *state, const char *resource,
-			  const char *pod)
+GHashTable *sim_plan_reusable(const SimState *state, const char *resource, const char *pod)
 {
-	g_autoptr(GHashTable) reusable = sim_set_new();
+	GHashTable *reusable = sim_set_new();
 	for (guint i = 0; i < state->grants->len; i++) {
 		const struct sim_grant *grant = g_ptr_array_index(state->grants, i);
 		if (strcmp(grant->pod, pod) != 0 || strcmp(grant->resource, resource) != 0)
@@ -85,20 +83,28 @@ static void take_reusable(SimPlan *plan, const SimState *state, const char *reso
 		for (gsize j = 0; grant->ids[j]; j++)
 			g_hash_table_remove(reusable, grant->ids[j]);
 	}
+	return reusable;
+}
+
+static void take_reusable(SimPlan *plan, const SimState *state, const char *resource,
+			  const char *pod)
+{
+	g_autoptr(GHashTable) reusable = sim_plan_reusable(state, resource, pod);
 	g_autoptr(GPtrArray) sorted = sim_set_sorted(reusable);
 	take(plan, (const char *const *)sorted->pdata);
 }
 
-static gboolean is_on_node(const struct sim_device *device, int numa)
+static gboolean is_on_nodes(const struct sim_device *device, guint64 mask)
 {
 	for (guint i = 0; device && i < device->nodes->len; i++) {
-		if (g_array_index(device->nodes, gint64, i) == numa)
+		gint64 node = g_array_index(device->nodes, gint64, i);
+		if (node >= 0 && node < 64 && (mask >> node & 1))
 			return TRUE;
 	}
 	return FALSE;
 }
 
-static void find_available(SimPlan *plan, const struct sim_resource *resource, int numa)
+static void find_available(SimPlan *plan, const struct sim_resource *resource, guint64 mask)
 {
 	GHashTableIter iter;
 	gpointer id;
@@ -109,7 +115,7 @@ static void find_available(SimPlan *plan, const struct sim_resource *resource, i
 		if (g_hash_table_contains(resource->taken, id))
 			continue;
 		g_hash_table_add(plan->available, g_strdup(id));
-		if (numa >= 0 && is_on_node(g_hash_table_lookup(resource->devices, id), numa))
+		if (is_on_nodes(g_hash_table_lookup(resource->devices, id), mask))
 			g_hash_table_add(plan->aligned, g_strdup(id));
 	}
 }
@@ -131,7 +137,7 @@ static SimPlan *plan_alloc(int required)
 }
 
 SimPlan *sim_plan_new(SimState *state, const char *name, const char *pod, const char *container,
-		      int required, int numa)
+		      int required, guint64 mask)
 {
 	SimPlan *plan = plan_alloc(required);
 	struct sim_resource *resource = sim_state_find(state, name);
@@ -152,7 +158,7 @@ SimPlan *sim_plan_new(SimState *state, const char *name, const char *pod, const 
 		return plan;
 	}
 	take_reusable(plan, state, name, pod);
-	find_available(plan, resource, numa);
+	find_available(plan, resource, mask);
 	if ((int)g_hash_table_size(plan->available) < missing(plan))
 		return refuse(plan,
 			      g_strdup_printf("requested number of devices unavailable for %s. "

@@ -25,9 +25,9 @@ struct sim_plan {
 	GHashTable *aligned; /* set: those of 'available' that suit the NUMA hint */
 };
 
-/* 'numa' is the node that the topology manager decided for, -1 = no hint. */
+/* 'mask' has the nodes that the topology manager decided for as bits, 0 = no hint. */
 SimPlan *sim_plan_new(SimState *state, const char *name, const char *pod, const char *container,
-		      int required, int numa);
+		      int required, guint64 mask);
 void sim_plan_free(SimPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimPlan, sim_plan_free)
 
@@ -41,5 +41,7 @@ gboolean sim_plan_asks(SimPlan *plan, GRand *random, GStrv *ret_available, GStrv
 GStrv sim_plan_choose(SimPlan *plan, struct sim_resource *resource, const char *const *preferred,
 		      GRand *random);
 
-/* An init container's ids are offered again to the other containers of the pod. */
+/* The ids of the pod's init containers that no other container of it has yet: they are
+ * offered again. */
+GHashTable *sim_plan_reusable(const SimState *state, const char *resource, const char *pod);
 gboolean sim_plan_is_init(const char *container);

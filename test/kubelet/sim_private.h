@@ -10,6 +10,7 @@
 #define SIM_TICK_S 10
 #define SIM_DIAL_MS 10000
 #define SIM_PRE_START_MS 30000
+#define SIM_HANG_MS 30000
 
 struct sim_client;
 struct sim_allocation;

@@ -353,6 +353,59 @@ static void without_pre_start_a_container_just_starts(void **state)
 	harness_free(setup.harness);
 }
 
+/* --- topology --- */
+
+static void strict_policies_reject_what_cannot_be_aligned(void **state)
+{
+	static const struct {
+		const char *profile, *devices;
+		enum sim_policy policy;
+		int count;
+		gboolean admitted;
+	} cases[] = {
+		{"1.36", "a=Healthy@0 b=Healthy@1", SIM_POLICY_SINGLE_NUMA_NODE, 1, TRUE},
+		{"1.36", "a=Healthy@0 b=Healthy@1", SIM_POLICY_SINGLE_NUMA_NODE, 2, FALSE},
+		{"1.36", "a=Healthy@0 b=Healthy@1", SIM_POLICY_RESTRICTED, 2, TRUE},
+		{"1.36", "a=Healthy b=Healthy", SIM_POLICY_SINGLE_NUMA_NODE, 2, TRUE},
+		{"1.36", "a=Healthy@-1", SIM_POLICY_BEST_EFFORT, 1, TRUE},
+		{"1.34", "a=Healthy@-1", SIM_POLICY_RESTRICTED, 1, FALSE},
+		{"1.25", "a=Healthy@", SIM_POLICY_RESTRICTED, 1, FALSE},
+		{"1.26", "a=Healthy@", SIM_POLICY_RESTRICTED, 1, TRUE},
+	};
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		Harness *harness = harness_new(cases[i].profile);
+		harness->options.policy = cases[i].policy;
+		harness_start(harness);
+		harness_register(harness, RES, SOCK, cases[i].devices);
+		harness_allocate(harness, RES, cases[i].count, "p");
+		harness_await(harness, "{\"event\":\"hints\"}");
+		harness_await(harness,
+			      cases[i].admitted
+				      ? "{\"event\":\"allocated\"}"
+				      : "{\"event\":\"rejected\",\"reason\":"
+					"\"TopologyAffinityError\",\"message\":\"Resources cannot "
+					"be allocated with Topology locality\"}");
+		harness_free(harness);
+	}
+}
+
+static void a_call_that_hangs_is_said(void **state)
+{
+	Harness *harness = harness_new("1.36");
+	(void)state;
+	harness->options.hang_ms = 50;
+	harness_start(harness);
+	FakePlugin *plugin = harness_register(harness, RES, SOCK, "a=Healthy");
+	plugin->answers[FAKE_ALLOCATE].held = TRUE;
+	harness_allocate(harness, RES, 1, "p");
+	harness_await(harness, "{\"event\":\"verdict\",\"rule\":\"hang\"}");
+	/* The kubelet goes on waiting. */
+	fake_plugin_release(plugin);
+	harness_await(harness, "{\"event\":\"allocated\"}");
+	harness_free(harness);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +428,8 @@ int main(void)
 		cmocka_unit_test(a_failing_preference_rejects_the_pod),
 		cmocka_unit_test(a_container_starts_with_the_call_the_plugin_asked_for),
 		cmocka_unit_test(without_pre_start_a_container_just_starts),
+		cmocka_unit_test(strict_policies_reject_what_cannot_be_aligned),
+		cmocka_unit_test(a_call_that_hangs_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

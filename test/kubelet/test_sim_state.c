@@ -213,7 +213,7 @@ static const char *const ids_a[] = {"a", NULL};
 
 static SimPlan *plan(SimState *sim, const char *pod, const char *container, int count)
 {
-	return sim_plan_new(sim, RES, pod, container, count, -1);
+	return sim_plan_new(sim, RES, pod, container, count, 0);
 }
 
 static void refusals_have_the_kubelets_texts(void **state)
@@ -342,16 +342,16 @@ static void with_a_hint_it_is_asked_among_the_aligned(void **state)
 	g_autoptr(SimState) sim =
 		state_with("a=Healthy@0 b=Healthy@0 c=Healthy@1 d=Healthy@1 e=Healthy@1");
 	GRand *random = g_rand_new_with_seed(1);
-	g_autoptr(SimPlan) choice = sim_plan_new(sim, RES, "p", "main", 2, 1);
+	g_autoptr(SimPlan) choice = sim_plan_new(sim, RES, "p", "main", 2, 2);
 	g_auto(GStrv) available = NULL, must = NULL;
 	assert_true(sim_plan_asks(choice, random, &available, &must));
 	assert_int_equal(g_strv_length(available), 3);
 	/* All aligned ones are needed: no question. */
-	g_autoptr(SimPlan) exact = sim_plan_new(sim, RES, "p", "main", 3, 1);
+	g_autoptr(SimPlan) exact = sim_plan_new(sim, RES, "p", "main", 3, 2);
 	g_auto(GStrv) none = NULL, none_must = NULL;
 	assert_false(sim_plan_asks(exact, random, &none, &none_must));
 	/* More than the aligned: those are taken, the question is about the rest. */
-	g_autoptr(SimPlan) rest = sim_plan_new(sim, RES, "p", "main", 4, 1);
+	g_autoptr(SimPlan) rest = sim_plan_new(sim, RES, "p", "main", 4, 2);
 	g_auto(GStrv) others = NULL, taken = NULL;
 	assert_true(sim_plan_asks(rest, random, &others, &taken));
 	assert_int_equal(g_strv_length(others), 5);
