@@ -73,7 +73,7 @@ static void append_row(const Table *table, char **row, const glong *widths, GStr
 char *table_text(const Table *table, guint indent)
 {
 	GString *text = g_string_new(NULL);
-	g_autofree glong *widths = g_new0(glong, table->n_columns);
+	glong *widths = g_new0(glong, table->n_columns);
 
 	for (guint i = 0; i < table->n_columns; i++)
 		widths[i] = column_width(table, i);
@@ -81,5 +81,6 @@ char *table_text(const Table *table, guint indent)
 		append_spaces(text, (glong)indent);
 		append_row(table, g_ptr_array_index(table->rows, i), widths, text);
 	}
+	g_free(widths);
 	return g_string_free(text, FALSE);
 }

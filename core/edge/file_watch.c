@@ -106,7 +106,7 @@ static gboolean file_watch_on_event(gint fd, GIOCondition condition G_GNUC_UNUSE
 FileWatch *file_watch_new(const char *path, void (*changed)(gpointer data), gpointer data,
 			  GError **error)
 {
-	g_autoptr(FileWatch) watch = g_new0(FileWatch, 1);
+	FileWatch *watch = g_new0(FileWatch, 1);
 
 	watch->path = g_strdup(path);
 	watch->changed = changed;
@@ -116,11 +116,12 @@ FileWatch *file_watch_new(const char *path, void (*changed)(gpointer data), gpoi
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
 			    "'%s' cannot be watched: %s; changes need a SIGHUP", path,
 			    g_strerror(errno));
+		file_watch_free(watch);
 		return NULL;
 	}
 	watch->seen = signature_read(path);
 	watch->source = g_unix_fd_add(watch->fd, G_IO_IN, file_watch_on_event, watch);
-	return g_steal_pointer(&watch);
+	return watch;
 }
 
 void file_watch_free(FileWatch *watch)

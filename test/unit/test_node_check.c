@@ -99,8 +99,9 @@ static void check_row(const struct row *row)
 		assert_string_equal(path, row->path);
 	else
 		assert_null(path);
-	if (row->error != NULL)
+	if (row->error != NULL && error != NULL)
 		assert_non_null(strstr(error->message, row->error));
+	assert_int_equal(row->error != NULL, error != NULL);
 	fixture_remove(root);
 }
 
