@@ -115,6 +115,71 @@ static void modes_and_buses_side_by_side(void **state)
 	node_free(node);
 }
 
+/* --- topology policies --- */
+
+#define ALL_VFS                                                                                    \
+	"{\"configList\":[{\"resourceName\":\"vf\",\"mode\":\"exclusive\",\"selectors\":"          \
+	"{\"deviceIDs\":[\"101e\"]}}]}"
+
+/* What pods that ask for so many one after the other get: the PCI addresses without
+ * "0000:" and ":00", or "-" if it is rejected. There are four on each node: 19.2 19.3 1a.2
+ * 1a.3 behind one switch, and 99.2 99.3, b9.2 b9.3 of different PCIe roots. */
+static const struct {
+	const char *policy;
+	int wanted[4];
+	const char *given[4];
+} policies[] = {
+	{"none", {2, 2, 3}, {"19.2,19.3", "1a.2,1a.3", "99.2,99.3,b9.2"}},
+	{"best-effort", {3, 3, 2}, {"19.2,19.3,1a.2", "99.2,99.3,b9.2", "1a.3,b9.3"}},
+	{"restricted", {3, 3, 2, 1}, {"19.2,19.3,1a.2", "99.2,99.3,b9.2", "-", "1a.3"}},
+	{"single-numa-node", {3, 5, 4}, {"19.2,19.3,1a.2", "-", "99.2,99.3,b9.2,b9.3"}},
+	{"restricted", {6, 2}, {"19.2,19.3,1a.2,1a.3,99.2,99.3", "b9.2,b9.3"}},
+};
+
+static char *addresses(const char *given)
+{
+	g_auto(GStrv) parts = g_strsplit(given, ",", -1);
+	GString *text = g_string_new(NULL);
+	for (gsize i = 0; parts[i]; i++)
+		g_string_append_printf(text, "%s0000:%.2s:00%s", i > 0 ? "," : "", parts[i],
+				       parts[i] + 2);
+	return g_string_free(text, FALSE);
+}
+
+static void expect_given(const struct node *node, int wanted, const char *given)
+{
+	g_autofree char *ids = addresses(given);
+	g_autofree char *pattern = g_strdup_printf(
+		"{\"event\":\"allocated\",\"envs\":{\"PCIDEVICE_RDMA_VF\":\"%s\"}}", ids);
+	node_command(node, "allocate rdma/vf %d", wanted);
+	node_kubelet_says(node, *given == '-' ? "{\"reason\":\"TopologyAffinityError\"}" : pattern);
+}
+
+static void run_policy(gsize i, const char *profile)
+{
+	struct node *node = node_new(TWO_SOCKETS);
+	const char *const options[] = {"--topology-policy", policies[i].policy, "--profile",
+				       profile, NULL};
+	node_resources(node, ALL_VFS);
+	node_start_kubelet(node, options);
+	node_start_daemon(node);
+	node_kubelet_says(node, "{\"event\":\"list\",\"healthy\":8}");
+	for (gsize j = 0; j < 4 && policies[i].given[j]; j++)
+		expect_given(node, policies[i].wanted[j], policies[i].given[j]);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
+static void devices_are_given_as_the_policy_wants(void **state)
+{
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(policies); i++) {
+		run_policy(i, "1.25");
+		run_policy(i, "1.36");
+	}
+}
+
 /* --- devices in pods --- */
 
 #define VFS_OF_IBS1                                                                                \
@@ -237,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modes_and_buses_side_by_side),
+		cmocka_unit_test(devices_are_given_as_the_policy_wants),
 		cmocka_unit_test(interfaces_in_pods_cost_no_device),
 		cmocka_unit_test(rdma_devices_in_pods_cost_no_device),
 		cmocka_unit_test(a_device_in_a_pod_is_found_at_the_first_start),
