@@ -19,6 +19,10 @@
 #define ACCEPT_BATCH 16
 /* With no descriptor left accept fails at once, again and again: pause. */
 #define ACCEPT_PAUSE_MS 100
+/* A socket under this name is about to get its own. */
+#define HIDDEN_PREFIX ".rdmadp-"
+/* One that is older has been left by an instance that was killed just then. */
+#define HIDDEN_S 60
 
 struct listener {
 	char *dir;
@@ -71,13 +75,25 @@ static void close_fd(int *fd)
 
 /* --- the directory --- */
 
+static void set_directory_error(GError **error, const char *dir, int error_number)
+{
+	if (error_number == ENOTDIR && g_file_test(dir, G_FILE_TEST_IS_SYMLINK))
+		g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
+			    "directory '%s' is a symbolic link, which is not followed: set "
+			    "kubelet.device_plugins_dir to where it leads",
+			    dir);
+	else
+		set_error(error, LISTENER_ERROR_DIRECTORY, "cannot use directory", dir,
+			  error_number);
+}
+
 static int directory_open(const char *dir, GError **error)
 {
 	struct stat status;
 	int fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0) {
-		set_error(error, LISTENER_ERROR_DIRECTORY, "cannot use directory", dir, errno);
+		set_directory_error(error, dir, errno);
 		return -1;
 	}
 	if (fstat(fd, &status) == 0 && is_trusted_owner(&status) && !(status.st_mode & S_IWOTH))
@@ -166,6 +182,15 @@ static gboolean vacate(int dir_fd, const char *name, const char *path, GError **
 	return FALSE;
 }
 
+static gboolean is_left_behind(const char *name, const char *dir, const char *resource,
+			       const struct stat *status)
+{
+	gint64 age_s = g_get_real_time() / G_USEC_PER_SEC - status->st_mtime;
+
+	return socket_name_is_of(name, dir, resource) ||
+	       (g_str_has_prefix(name, HIDDEN_PREFIX) && ABS(age_s) > HIDDEN_S);
+}
+
 guint listener_sweep(const char *dir, const char *resource)
 {
 	g_autoptr(GDir) listing = g_dir_open(dir, 0, NULL);
@@ -177,9 +202,9 @@ guint listener_sweep(const char *dir, const char *resource)
 		g_autofree char *path = g_build_filename(dir, name, NULL);
 		struct stat status;
 
-		if (socket_name_is_of(name, dir, resource) &&
-		    fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISSOCK(status.st_mode) && is_trusted_owner(&status) &&
+		    is_left_behind(name, dir, resource, &status) &&
 		    remove_if_stale(dir_fd, name, path, &status, NULL))
 			removed++;
 	}
@@ -236,7 +261,7 @@ static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
 
 static gboolean bind_and_publish(Listener *self, GError **error)
 {
-	g_autofree char *hidden = g_strdup_printf(".rdmadp-%08x", g_random_int());
+	g_autofree char *hidden = g_strdup_printf(HIDDEN_PREFIX "%08x", g_random_int());
 
 	self->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (self->listen_fd < 0)

@@ -216,16 +216,22 @@ static void a_directory_that_cannot_be_used_is_named(void **state)
 	struct fixture *fixture = *state;
 	g_autofree char *missing = g_build_filename(fixture->dir, "nowhere", NULL);
 	g_autofree char *link = g_build_filename(fixture->dir, "link", NULL);
-	const char *dirs[] = {missing, link, fixture->path};
+	const struct {
+		const char *dir, *reason;
+	} cases[] = {{missing, "No such file or directory"},
+		     {link, "is a symbolic link, which is not followed"},
+		     {fixture->path, "Not a directory"}};
 
 	assert_true(g_file_set_contents(fixture->path, "", -1, NULL));
 	assert_int_equal(symlink(fixture->dir, link), 0);
-	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
 
-		assert_null(listener_new(dirs[i], "a.sock", "a", on_accepted, fixture, &error));
+		assert_null(
+			listener_new(cases[i].dir, "a.sock", "a", on_accepted, fixture, &error));
 		assert_true(g_error_matches(error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY));
-		assert_non_null(strstr(error->message, dirs[i]));
+		assert_non_null(strstr(error->message, cases[i].dir));
+		assert_non_null(strstr(error->message, cases[i].reason));
 	}
 }
 
@@ -327,6 +333,37 @@ static void stale_sockets_of_other_instances_are_swept(void **state)
 	close(live_fd);
 }
 
+static void touch(const char *path, gint64 seconds_ago)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+				    {.tv_sec = g_get_real_time() / G_USEC_PER_SEC - seconds_ago}};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* One that is just being made belongs to an instance that lives. */
+static void sockets_that_never_got_their_name_are_swept_when_they_are_old(void **state)
+{
+	struct fixture *fixture = *state;
+	static const struct {
+		const char *name;
+		gint64 age_s;
+	} hidden[] = {{".rdmadp-01234567", 0},
+		      {".rdmadp-89abcdef", 50},
+		      {".rdmadp-00000000", 3600},
+		      {".rdmadp-11111111", -3600},
+		      {".other", 3600}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(hidden); i++) {
+		g_autofree char *path = g_build_filename(fixture->dir, hidden[i].name, NULL);
+
+		close(foreign_socket(path, FALSE));
+		touch(path, hidden[i].age_s);
+	}
+	assert_int_equal(listener_sweep(fixture->dir, "rdma/a"), 2);
+	assert_int_equal(count_files(fixture->dir), 3);
+}
+
 static gboolean raise_limit(gpointer data)
 {
 	setrlimit(RLIMIT_NOFILE, data);
@@ -413,6 +450,7 @@ int main(void)
 		TEST(a_removed_or_replaced_file_is_noticed_and_not_ours),
 		TEST(a_directory_that_moved_away_is_noticed),
 		TEST(stale_sockets_of_other_instances_are_swept),
+		TEST(sockets_that_never_got_their_name_are_swept_when_they_are_old),
 		TEST(connections_wait_while_there_are_no_descriptors),
 		TEST(a_stranger_is_turned_away),
 	};
