@@ -19,6 +19,26 @@ static GPtrArray *takers(const Survey *survey, const struct survey_bus *bus, con
 	return names;
 }
 
+/* The resources that take a device, for people: with a remark where the device is of
+ * no use to them now; 'explain' says why. */
+static char *takers_text(const Survey *survey, const struct survey_bus *bus, const Device *device)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < survey->resources->len; i++) {
+		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
+		const struct hca *hca = resource_find(resource->resource, device_identity(device));
+
+		if (resource->bus != bus || !survey_takes(resource, device))
+			continue;
+		g_string_append_printf(text, "%s%s%s", text->len > 0 ? ", " : "",
+				       resource_config(resource->resource)->full_name,
+				       hca != NULL && hca_problem(hca) != NULL ? " (not usable)"
+									       : "");
+	}
+	return g_string_free(text, FALSE);
+}
+
 static void add_row(Table *table, const Survey *survey, const struct survey_bus *bus,
 		    const Device *device)
 {
@@ -30,8 +50,7 @@ static void add_row(Table *table, const Survey *survey, const struct survey_bus 
 	g_autofree char *ports = describe_ports(device);
 	g_autofree char *numa = abi->numa_node >= 0 ? g_strdup_printf("%d", abi->numa_node) : NULL;
 	g_autofree char *health = survey_health(bus, device);
-	g_autoptr(GPtrArray) names = takers(survey, bus, device);
-	g_autofree char *resources = g_strjoinv(", ", (GStrv)names->pdata);
+	g_autofree char *resources = takers_text(survey, bus, device);
 	const char *const cells[] = {bus->name, abi->id, ids,  abi->driver, rdma,     netdevs,
 				     link,	ports,	 numa, health,	    resources};
 

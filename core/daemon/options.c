@@ -61,6 +61,49 @@ static char *argument_normalise(const char *argument)
 	return g_strdup(argument);
 }
 
+static gboolean override(Settings *settings, const char *option, const char *path,
+			 const char *value, GError **error)
+{
+	if (value == NULL || settings_set(settings, path, value, error))
+		return TRUE;
+	g_prefix_error(error, "--%s: ", option);
+	return FALSE;
+}
+
+/* The settings want absolute paths, a command line is typed somewhere. */
+static gboolean override_path(Settings *settings, const char *option, const char *path,
+			      const char *value, GError **error)
+{
+	g_autofree char *absolute = NULL;
+
+	if (value != NULL && *value != '\0')
+		absolute = g_canonicalize_filename(value, NULL);
+	return override(settings, option, path, absolute != NULL ? absolute : value, error);
+}
+
+static gboolean options_apply(const Options *options, Settings *settings, GError **error)
+{
+	return override_path(settings, "resources", "resources", options->resources, error) &&
+	       override_path(settings, "kubelet-dir", "kubelet.device_plugins_dir",
+			     options->kubelet_dir, error) &&
+	       override_path(settings, "backend-dir", "backend_dir", options->backend_dir, error) &&
+	       override_path(settings, "sysfs", "sysfs_root", options->sysfs, error) &&
+	       override(settings, "log-level", "log.level", options->log_level, error);
+}
+
+static gboolean options_check(const Options *options, GError **error)
+{
+	g_autoptr(Settings) settings = settings_new();
+
+	if (options->use_cdi) {
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				    "--use-cdi: CDI is not available in this version; without it "
+				    "containers get their device files from the kubelet");
+		return FALSE;
+	}
+	return options_apply(options, settings, error);
+}
+
 Options *options_parse(int argc, char **argv, GError **error)
 {
 	g_autoptr(Options) options = g_new0(Options, 1);
@@ -73,7 +116,7 @@ Options *options_parse(int argc, char **argv, GError **error)
 		return NULL;
 	if (options->words == NULL)
 		options->words = g_new0(char *, 1);
-	return g_steal_pointer(&options);
+	return options_check(options, error) ? g_steal_pointer(&options) : NULL;
 }
 
 void options_free(Options *options)
@@ -104,42 +147,13 @@ const char *options_config(const Options *options)
 	return options->config != NULL ? options->config : SETTINGS_DEFAULT_PATH;
 }
 
-static void override(Settings *settings, const char *option, const char *path, const char *value,
-		     GPtrArray *findings)
-{
-	g_autoptr(GError) error = NULL;
-
-	if (value != NULL && !settings_set(settings, path, value, &error))
-		findings_add(findings, FINDING_ERROR, "--%s: %s", option, error->message);
-}
-
-/* The settings want absolute paths, a command line is typed somewhere. */
-static void override_path(Settings *settings, const char *option, const char *path,
-			  const char *value, GPtrArray *findings)
-{
-	g_autofree char *absolute = NULL;
-
-	if (value != NULL && *value != '\0')
-		absolute = g_canonicalize_filename(value, NULL);
-	override(settings, option, path, absolute != NULL ? absolute : value, findings);
-}
-
 Settings *options_settings(const Options *options, GPtrArray *findings)
 {
 	g_autoptr(Settings) settings =
 		settings_read(options_config(options), options->config != NULL, findings);
 
-	if (settings == NULL)
-		return NULL;
-	override_path(settings, "resources", "resources", options->resources, findings);
-	override_path(settings, "kubelet-dir", "kubelet.device_plugins_dir", options->kubelet_dir,
-		      findings);
-	override_path(settings, "backend-dir", "backend_dir", options->backend_dir, findings);
-	override_path(settings, "sysfs", "sysfs_root", options->sysfs, findings);
-	override(settings, "log-level", "log.level", options->log_level, findings);
-	if (options->use_cdi)
-		findings_add(findings, FINDING_ERROR,
-			     "--use-cdi: CDI is not available in this version; without it "
-			     "containers get their device files from the kubelet");
-	return findings_have_error(findings) ? NULL : g_steal_pointer(&settings);
+	/* options_parse has seen that they can be applied. */
+	if (settings != NULL)
+		options_apply(options, settings, NULL);
+	return g_steal_pointer(&settings);
 }

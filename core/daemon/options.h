@@ -35,5 +35,6 @@ char *options_help(void);
 /* The settings file that is read. */
 const char *options_config(const Options *options);
 
-/* Settings with the command line on top. NULL if a finding is an error. */
+/* Settings with the command line on top. NULL if a finding is an error. The options
+ * themselves were checked when they were parsed. */
 Settings *options_settings(const Options *options, GPtrArray *findings);
