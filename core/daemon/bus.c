@@ -3,11 +3,10 @@
 
 #include <string.h>
 
+#include "daemon/admission.h"
 #include "daemon/looks.h"
 #include "daemon/selection.h"
 #include "edge/log.h"
-#include "edge/module.h"
-#include "edge/rehearsal.h"
 #include "model/inventory.h"
 
 /* How long the first list waits for the first health reads. One that hangs does not
@@ -17,15 +16,18 @@
 /* From a sub-function over its virtual function to the physical one. */
 #define MAX_LEVELS 3
 
+struct period {
+	guint timer;
+	double seconds;
+};
+
 struct bus {
 	const Settings *settings;
 	State *state;
-	char *program;
 	char *name;
 	char *area; /* of its log messages: "backend pci" */
-	Rehearsal *rehearsal; /* while it runs */
+	Admission *admission;
 	Backend *backend; /* once it is accepted */
-	char *refusal;
 	Inventory *inventory;
 	GPtrArray *devices; /* those of the last good scan, as known; NULL before the first */
 	GPtrArray *pools; /* borrowed, in file order */
@@ -33,25 +35,9 @@ struct bus {
 	Looks *looks;
 	char *scan_trouble; /* what was last said about a failed scan */
 	char *doubles; /* what was last said about devices with the same identity */
-	guint rescan_timer, poll_timer, first_look_timer;
+	guint first_look_timer;
+	struct period rescans, polls;
 };
-
-static void bus_start(Bus *bus);
-
-static void bus_refuse(Bus *bus, const GError *error)
-{
-	gboolean news = g_strcmp0(bus->refusal, error->message) != 0;
-
-	if (news) {
-		g_free(bus->refusal);
-		bus->refusal = g_strdup(error->message);
-		log_error(bus->area, "%s; its resources stay at 0 until it is replaced or SIGHUP",
-			  bus->refusal);
-	}
-	for (guint i = 0; i < bus->pools->len; i++)
-		pool_refuse(g_ptr_array_index(bus->pools, i));
-	looks_settle(bus->looks);
-}
 
 /* Only what a resource selected is watched: other adapters are not our business. */
 static gboolean bus_device_is_taken(const Bus *bus, const Device *device)
@@ -259,7 +245,7 @@ static enum offer_scan bus_scan_kind(const Bus *bus, gboolean event_driven)
 {
 	if (event_driven)
 		return OFFER_SCAN_EVENT;
-	return bus->poll_timer != 0 ? OFFER_SCAN_POLLED : OFFER_SCAN_COUNTS;
+	return bus->polls.timer != 0 ? OFFER_SCAN_POLLED : OFFER_SCAN_COUNTS;
 }
 
 static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *error,
@@ -303,42 +289,27 @@ static const struct backend_callbacks bus_callbacks = {
 	.hint = bus_on_hint,
 };
 
-static void bus_on_rehearsed(const GError *error, gpointer data)
+static void bus_on_accepted(const struct rdmadp_backend *vtable, gpointer data)
 {
 	Bus *bus = data;
-	const struct rdmadp_backend *vtable;
-	g_autoptr(GError) trouble = NULL;
 
-	if (error != NULL) {
-		bus_refuse(bus, error);
-		return;
-	}
-	vtable = module_load(bus->settings->backend_dir, bus->name, &trouble);
-	if (vtable == NULL) {
-		bus_refuse(bus, trouble);
-		return;
-	}
-	g_clear_pointer(&bus->refusal, g_free);
 	bus->backend = backend_new(vtable, bus->settings->sysfs_root, bus->settings->dev_root,
 				   &bus_callbacks, bus);
 }
 
-static void bus_start(Bus *bus)
+static void bus_on_refused(gpointer data)
 {
-	const struct rehearsal_plan plan = {
-		.program = bus->program,
-		.backend_dir = bus->settings->backend_dir,
-		.name = bus->name,
-		.sysfs_root = bus->settings->sysfs_root,
-		.dev_root = bus->settings->dev_root,
-	};
-	g_autoptr(GError) error = NULL;
+	Bus *bus = data;
 
-	g_clear_pointer(&bus->rehearsal, rehearsal_free);
-	bus->rehearsal = rehearsal_start(&plan, bus_on_rehearsed, bus, &error);
-	if (bus->rehearsal == NULL)
-		bus_refuse(bus, error);
+	for (guint i = 0; i < bus->pools->len; i++)
+		pool_refuse(g_ptr_array_index(bus->pools, i));
+	looks_settle(bus->looks);
 }
+
+static const struct admission_ops bus_admission = {
+	.accepted = bus_on_accepted,
+	.refused = bus_on_refused,
+};
 
 Bus *bus_new(const Settings *settings, State *state, const char *program, const char *name)
 {
@@ -347,7 +318,6 @@ Bus *bus_new(const Settings *settings, State *state, const char *program, const 
 
 	bus->settings = settings;
 	bus->state = state;
-	bus->program = g_strdup(program);
 	bus->name = g_strdup(name);
 	bus->area = g_strconcat("backend ", name, NULL);
 	bus->pools = g_ptr_array_new();
@@ -356,7 +326,8 @@ Bus *bus_new(const Settings *settings, State *state, const char *program, const 
 		inventory_restore(bus->inventory, name, before);
 	bus->selection = selection_new(bus->area, settings->sysfs_root);
 	bus->looks = looks_new(&bus_looks, bus);
-	bus_start(bus);
+	bus->admission = admission_new(settings, program, name, &bus_admission, bus);
+	admission_try(bus->admission);
 	return bus;
 }
 
@@ -375,10 +346,10 @@ void bus_stop(Bus *bus)
 
 void bus_free(Bus *bus, guint wait_ms)
 {
-	timer_clear(&bus->rescan_timer);
-	timer_clear(&bus->poll_timer);
+	timer_clear(&bus->rescans.timer);
+	timer_clear(&bus->polls.timer);
 	timer_clear(&bus->first_look_timer);
-	rehearsal_free(bus->rehearsal);
+	admission_free(bus->admission);
 	if (bus->backend != NULL)
 		backend_free(bus->backend, wait_ms);
 	looks_free(bus->looks);
@@ -389,10 +360,8 @@ void bus_free(Bus *bus, guint wait_ms)
 	inventory_free(bus->inventory);
 	g_free(bus->scan_trouble);
 	g_free(bus->doubles);
-	g_free(bus->refusal);
 	g_free(bus->area);
 	g_free(bus->name);
-	g_free(bus->program);
 	g_free(bus);
 }
 
@@ -408,7 +377,7 @@ const char *bus_name(const Bus *bus)
 
 const char *bus_refusal(const Bus *bus)
 {
-	return bus->refusal;
+	return admission_refusal(bus->admission);
 }
 
 gboolean bus_has_scanned(const Bus *bus)
@@ -418,7 +387,7 @@ gboolean bus_has_scanned(const Bus *bus)
 
 void bus_show_pool(Bus *bus, Pool *pool)
 {
-	if (bus->refusal != NULL)
+	if (bus_refusal(bus) != NULL)
 		pool_refuse(pool);
 	if (bus->devices != NULL && bus->backend != NULL)
 		selection_run(bus->selection, bus->pools, backend_vtable(bus->backend),
@@ -441,26 +410,65 @@ void bus_remove_pool(Bus *bus, Pool *pool)
 	g_ptr_array_remove(bus->pools, pool);
 }
 
+guint bus_n_pools(const Bus *bus)
+{
+	return bus->pools->len;
+}
+
+/* A period that stays goes on as it was: a file that is written every few seconds must
+ * not keep polls from coming. */
+static void bus_set_period(Bus *bus, struct period *period, double seconds, GSourceFunc function)
+{
+	gboolean stays =
+		seconds > 0 ? period->timer != 0 && period->seconds == seconds : period->timer == 0;
+
+	if (stays)
+		return;
+	timer_clear(&period->timer);
+	period->seconds = seconds;
+	if (seconds > 0)
+		period->timer = g_timeout_add((guint)(seconds * 1000), function, bus);
+}
+
 void bus_set_periods(Bus *bus, double rescan_s, double poll_s)
 {
-	timer_clear(&bus->rescan_timer);
-	timer_clear(&bus->poll_timer);
-	if (rescan_s > 0)
-		bus->rescan_timer = g_timeout_add((guint)(rescan_s * 1000), bus_on_rescan, bus);
-	if (poll_s > 0)
-		bus->poll_timer = g_timeout_add((guint)(poll_s * 1000), bus_on_poll, bus);
+	bus_set_period(bus, &bus->rescans, rescan_s, bus_on_rescan);
+	bus_set_period(bus, &bus->polls, poll_s, bus_on_poll);
 }
 
 void bus_rescan(Bus *bus)
 {
 	if (bus->backend != NULL)
 		backend_scan(bus->backend);
-	else if (bus->refusal != NULL)
-		bus_start(bus);
+	else
+		admission_try(bus->admission);
 }
 
 void bus_scan_event(Bus *bus)
 {
 	if (bus->backend != NULL)
 		backend_scan_event(bus->backend);
+}
+
+/* --- several resources --- */
+
+static guint rank_of(const GPtrArray *pools, const Pool *pool)
+{
+	guint rank = G_MAXUINT;
+
+	g_ptr_array_find((GPtrArray *)pools, pool, &rank);
+	return rank;
+}
+
+static int by_rank(gconstpointer a, gconstpointer b, gpointer data)
+{
+	guint rank_a = rank_of(data, *(Pool *const *)a);
+	guint rank_b = rank_of(data, *(Pool *const *)b);
+
+	return rank_a < rank_b ? -1 : rank_a > rank_b;
+}
+
+void bus_sort_pools(Bus *bus, const GPtrArray *pools)
+{
+	g_ptr_array_sort_with_data(bus->pools, by_rank, (gpointer)pools);
 }

@@ -32,6 +32,9 @@ void bus_add_pool(Bus *bus, Pool *pool);
 /* The pool wants something else than before. */
 void bus_show_pool(Bus *bus, Pool *pool);
 void bus_remove_pool(Bus *bus, Pool *pool);
+guint bus_n_pools(const Bus *bus);
+/* Their order is that of 'pools', all of the process. */
+void bus_sort_pools(Bus *bus, const GPtrArray *pools);
 
 /* Periods in seconds; 0 = not periodically. */
 void bus_set_periods(Bus *bus, double rescan_s, double poll_s);
