@@ -395,7 +395,15 @@ void pool_configure(Pool *pool, ResourceConfig *config)
 
 void pool_take_settings(Pool *pool)
 {
-	pool_configure(pool, pool->config);
+	struct offer_rules rules = rules_of(pool->config, pool->host->settings);
+
+	offer_set_rules(pool->offer, &rules, g_get_monotonic_time());
+	pool_flush(pool);
+}
+
+gboolean pool_is_leaving(const Pool *pool)
+{
+	return offer_is_leaving(pool->offer);
 }
 
 void pool_leave(Pool *pool)

@@ -48,10 +48,11 @@ void pool_save(const Pool *pool, SavedState *state);
 
 /* The resource is described by another configuration of the same name. */
 void pool_configure(Pool *pool, ResourceConfig *config);
-/* The settings have changed. */
+/* The settings may have changed. */
 void pool_take_settings(Pool *pool);
 /* The resource is not configured any more: it goes as soon as no pod can hold it. */
 void pool_leave(Pool *pool);
+gboolean pool_is_leaving(const Pool *pool);
 
 /* --- its bus; what follows from these is published with pool_flush --- */
 

@@ -356,11 +356,10 @@ static void drop_hcas(Offer *offer, gboolean (*keeps)(const Device *device, gpoi
 }
 
 /* Without a policy nothing is bad, and health begins anew when there is one again. */
-static void configure_health(Offer *offer, gint64 now_us)
+static void configure_health(Offer *offer)
 {
 	GPtrArray *hcas = resource_hcas(offer->resource);
 
-	offer_tick(offer, now_us);
 	for (guint i = 0; i < hcas->len; i++) {
 		const struct hca *hca = g_ptr_array_index(hcas, i);
 		const char *identity = device_identity(hca->device);
@@ -379,11 +378,17 @@ void offer_configure(Offer *offer, ResourceConfig *config, const struct offer_ru
 	resource_config_unref(offer->config);
 	offer->config = config;
 	offer->leaving = offer->left = FALSE;
+	drop_hcas(offer, keeps, data);
+	offer_set_rules(offer, rules, now_us);
+	configure_health(offer);
+	offer->dirty = TRUE;
+}
+
+void offer_set_rules(Offer *offer, const struct offer_rules *rules, gint64 now_us)
+{
 	health_board_set_rules(offer->board, &rules->health);
 	retire_set_after(offer->retire, rules->retire_after_us);
-	drop_hcas(offer, keeps, data);
-	configure_health(offer, now_us);
-	offer->dirty = TRUE;
+	offer_tick(offer, now_us);
 }
 
 void offer_leave(Offer *offer)

@@ -79,6 +79,8 @@ void offer_held(Offer *offer, GPtrArray *ids, gint64 asked_us);
 void offer_configure(Offer *offer, ResourceConfig *config, const struct offer_rules *rules,
 		     gboolean (*keeps)(const Device *device, gpointer data), gpointer data,
 		     gint64 now_us);
+/* The same resource with other delays. */
+void offer_set_rules(Offer *offer, const struct offer_rules *rules, gint64 now_us);
 /* The resource is not wanted any more: all of its ids retire. Undone by
  * offer_configure. */
 void offer_leave(Offer *offer);

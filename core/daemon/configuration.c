@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/configuration.h"
+
+#include "edge/file_watch.h"
+#include "edge/log.h"
+
+/* Of what is wrong with a file. */
+#define MOST_FINDINGS 100
+
+struct configuration {
+	const Options *options;
+	Settings *settings;
+	ResourceFile *file;
+	FileWatch *settings_watch, *file_watch;
+	void (*changed)(gpointer data);
+	gpointer data;
+	guint64 reloads, refused;
+	gint64 changed_us, refused_us;
+	char *error;
+};
+
+/* One reading of both files. */
+struct reading {
+	Settings *settings;
+	ResourceFile *file;
+	char *error; /* the first one */
+};
+
+static void reading_clear(struct reading *reading)
+{
+	settings_free(reading->settings);
+	resource_file_free(reading->file);
+	g_free(reading->error);
+}
+
+static void findings_say(const char *path, GPtrArray *findings, char **first_error)
+{
+	for (guint i = 0; i < findings->len; i++) {
+		const struct finding *finding = g_ptr_array_index(findings, i);
+		gboolean is_error = finding->level == FINDING_ERROR;
+
+		if (is_error && *first_error == NULL)
+			*first_error = g_strdup_printf("%s: %s", path, finding->text);
+		if (i < MOST_FINDINGS)
+			log_message(is_error ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, path, "%s",
+				    finding->text);
+	}
+	if (findings->len > MOST_FINDINGS)
+		log_warning(path, "and %u more: rdmadp check-config shows all",
+			    findings->len - MOST_FINDINGS);
+	g_ptr_array_set_size(findings, 0);
+}
+
+/* Modes that this version cannot serve are refused here: the file itself is right. */
+static void refuse_modes(const ResourceFile *file, GPtrArray *findings)
+{
+	for (guint i = 0; i < file->resources->len; i++) {
+		const ResourceConfig *config = g_ptr_array_index(file->resources, i);
+
+		if (config->mode == RESOURCE_AUTO)
+			findings_add(findings, FINDING_ERROR,
+				     "configList[%u].mode: this version serves \"shared\" and "
+				     "\"exclusive\" only",
+				     i);
+	}
+}
+
+static void read_settings(struct reading *reading, const Options *options, gboolean is_first)
+{
+	g_autoptr(GPtrArray) findings = findings_new();
+
+	reading->settings = options_settings(options, findings);
+	if (reading->settings != NULL && is_first)
+		log_setup(reading->settings->log_level, reading->settings->log_format,
+			  g_getenv("NODE_NAME"));
+	findings_say(options_config(options), findings, &reading->error);
+}
+
+static void read_resources(struct reading *reading, const char *path)
+{
+	g_autoptr(GPtrArray) findings = findings_new();
+
+	reading->file = resource_file_read(path, findings);
+	if (reading->file != NULL)
+		refuse_modes(reading->file, findings);
+	findings_say(path, findings, &reading->error);
+}
+
+/* --- the start --- */
+
+static void on_file_changed(gpointer data)
+{
+	configuration_reload(data);
+}
+
+static FileWatch *watch_file(Configuration *configuration, const char *path)
+{
+	g_autoptr(GError) error = NULL;
+	FileWatch *watch = file_watch_new(path, on_file_changed, configuration, &error);
+
+	if (watch == NULL)
+		log_warning("rdmadp", "%s", error->message);
+	return watch;
+}
+
+/* Each file is watched before it is read, so that no change is missed. */
+static gboolean read_first(Configuration *configuration, struct reading *reading)
+{
+	const Options *options = configuration->options;
+
+	configuration->settings_watch = watch_file(configuration, options_config(options));
+	read_settings(reading, options, TRUE);
+	if (reading->settings == NULL)
+		return FALSE;
+	configuration->file_watch = watch_file(configuration, reading->settings->resources);
+	read_resources(reading, reading->settings->resources);
+	return reading->error == NULL;
+}
+
+Configuration *configuration_read(const Options *options)
+{
+	g_autoptr(Configuration) configuration = g_new0(Configuration, 1);
+	struct reading reading = {0};
+
+	configuration->options = options;
+	if (!read_first(configuration, &reading)) {
+		reading_clear(&reading);
+		log_error("rdmadp", "the configuration is refused; nothing is registered");
+		return NULL;
+	}
+	configuration->settings = reading.settings;
+	configuration->file = reading.file;
+	configuration->changed_us = g_get_real_time();
+	return g_steal_pointer(&configuration);
+}
+
+void configuration_free(Configuration *configuration)
+{
+	if (configuration == NULL)
+		return;
+	file_watch_free(configuration->settings_watch);
+	file_watch_free(configuration->file_watch);
+	resource_file_free(configuration->file);
+	settings_free(configuration->settings);
+	g_free(configuration->error);
+	g_free(configuration);
+}
+
+const Settings *configuration_settings(const Configuration *configuration)
+{
+	return configuration->settings;
+}
+
+const ResourceFile *configuration_file(const Configuration *configuration)
+{
+	return configuration->file;
+}
+
+double configuration_poll_s(const Configuration *configuration)
+{
+	return configuration->file->fault_detect_s >= 0 ? configuration->file->fault_detect_s
+							: configuration->settings->poll_s;
+}
+
+/* --- reload --- */
+
+static void take_settings(Configuration *configuration, const Settings *fresh)
+{
+	g_autoptr(GPtrArray) others = g_ptr_array_new();
+
+	if (settings_take_live(configuration->settings, fresh, others))
+		log_setup(configuration->settings->log_level, configuration->settings->log_format,
+			  g_getenv("NODE_NAME"));
+	for (guint i = 0; i < others->len; i++)
+		log_warning(options_config(configuration->options),
+			    "%s has changed: that takes effect when the daemon is started again",
+			    (const char *)g_ptr_array_index(others, i));
+}
+
+static void refuse(Configuration *configuration, const char *error)
+{
+	configuration->refused++;
+	configuration->refused_us = g_get_real_time();
+	g_free(configuration->error);
+	configuration->error = g_strdup(error);
+	log_error("rdmadp", "the changed configuration is refused; the last good one stays in "
+			    "force");
+}
+
+static void accept(Configuration *configuration, struct reading *reading)
+{
+	take_settings(configuration, reading->settings);
+	resource_file_free(configuration->file);
+	configuration->file = g_steal_pointer(&reading->file);
+	configuration->reloads++;
+	configuration->changed_us = g_get_real_time();
+	configuration->refused_us = 0;
+	g_clear_pointer(&configuration->error, g_free);
+	log_info("rdmadp", "configuration read again: %u resources",
+		 configuration->file->resources->len);
+}
+
+void configuration_reload(Configuration *configuration)
+{
+	struct reading reading = {0};
+	gboolean good;
+
+	read_settings(&reading, configuration->options, FALSE);
+	if (reading.settings != NULL)
+		read_resources(&reading, configuration->settings->resources);
+	good = reading.error == NULL;
+	if (good)
+		accept(configuration, &reading);
+	else
+		refuse(configuration, reading.error);
+	reading_clear(&reading);
+	if (good && configuration->changed != NULL)
+		configuration->changed(configuration->data);
+}
+
+void configuration_on_change(Configuration *configuration, void (*changed)(gpointer data),
+			     gpointer data)
+{
+	configuration->changed = changed;
+	configuration->data = data;
+}
+
+void configuration_get_status(const Configuration *configuration,
+			      struct configuration_status *ret_status)
+{
+	*ret_status = (struct configuration_status){
+		.reloads = configuration->reloads,
+		.refused = configuration->refused,
+		.changed_us = configuration->changed_us,
+		.refused_us = configuration->refused_us,
+		.error = configuration->error,
+	};
+}
