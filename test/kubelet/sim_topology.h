@@ -26,7 +26,7 @@ struct sim_hint {
 /* struct sim_hint, one for each set of the machine's nodes that can serve the request.
  * NULL: the resource has no preference. Empty: nothing suits. 'reusable' is the set of ids
  * that the pod's init containers leave. */
-GArray *sim_topology_hints(const SimState *state, const char *resource, guint n_nodes,
+GArray *sim_topology_hints(const SimState *state, const char *name, guint n_nodes,
 			   GHashTable *reusable, int count);
 
 /* TRUE: admitted, with *ret_mask the nodes to take devices of, 0 = any. */

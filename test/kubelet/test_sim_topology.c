@@ -47,33 +47,32 @@ static char *hints_text(SimState *state, guint n_nodes, const char *reusable_ids
 static void hints_are_the_sets_of_nodes_that_suffice(void **state)
 {
 	static const struct {
-		const char *profile, *devices;
+		const char *profile, *devices, *reusable;
 		guint nodes;
-		const char *reusable;
 		int count;
 		const char *hints;
 	} cases[] = {
-		{"1.36", "a=Healthy b=Healthy", 2, "", 1, "none"},
-		{"1.36", "a=Healthy@0 b=Healthy@1", 2, "", 1, "1+ 2+ 3"},
-		{"1.36", "a=Healthy@0 b=Healthy@1", 2, "", 2, "3+"},
-		{"1.36", "a=Healthy@0 b=Healthy@0", 2, "", 2, "1+ 3"},
-		{"1.36", "a=Healthy@0,1", 2, "", 1, "1+ 2+ 3"},
+		{"1.36", "a=Healthy b=Healthy", "", 2, 1, "none"},
+		{"1.36", "a=Healthy@0 b=Healthy@1", "", 2, 1, "1+ 2+ 3"},
+		{"1.36", "a=Healthy@0 b=Healthy@1", "", 2, 2, "3+"},
+		{"1.36", "a=Healthy@0 b=Healthy@0", "", 2, 2, "1+ 3"},
+		{"1.36", "a=Healthy@0,1", "", 2, 1, "1+ 2+ 3"},
 		/* Unhealthy devices count for what could be, not for what is. */
-		{"1.36", "a=Healthy@0 b=Unhealthy@0 c=Healthy@1", 2, "", 2, "3"},
+		{"1.36", "a=Healthy@0 b=Unhealthy@0 c=Healthy@1", "", 2, 2, "3"},
 		/* Mixed: those without a node belong nowhere. */
-		{"1.36", "a=Healthy@0 b=Healthy", 2, "", 2, ""},
-		{"1.36", "a=Healthy@0 b=Healthy", 2, "", 1, "1+ 3"},
+		{"1.36", "a=Healthy@0 b=Healthy", "", 2, 2, ""},
+		{"1.36", "a=Healthy@0 b=Healthy", "", 2, 1, "1+ 3"},
 		/* Unknown nodes: dropped, or nothing suits. */
-		{"1.36", "a=Healthy@5", 2, "", 1, "none"},
-		{"1.34", "a=Healthy@5", 2, "", 1, ""},
-		{"1.34", "a=Healthy@-1", 2, "", 1, ""},
+		{"1.36", "a=Healthy@5", "", 2, 1, "none"},
+		{"1.34", "a=Healthy@5", "", 2, 1, ""},
+		{"1.34", "a=Healthy@-1", "", 2, 1, ""},
 		/* A TopologyInfo without nodes. */
-		{"1.25", "a=Healthy@", 2, "", 1, ""},
-		{"1.26", "a=Healthy@", 2, "", 1, "none"},
+		{"1.25", "a=Healthy@", "", 2, 1, ""},
+		{"1.26", "a=Healthy@", "", 2, 1, "none"},
 		/* What an init container leaves has to be in. */
-		{"1.36", "a=Healthy@0 b=Healthy@1", 2, "b", 1, "2+ 3"},
-		{"1.36", "a=Healthy@0", 1, "", 1, "1+"},
-		{"1.36", "a=Healthy@0", 1, "", 2, ""},
+		{"1.36", "a=Healthy@0 b=Healthy@1", "b", 2, 1, "2+ 3"},
+		{"1.36", "a=Healthy@0", "", 1, 1, "1+"},
+		{"1.36", "a=Healthy@0", "", 1, 2, ""},
 	};
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
