@@ -24,6 +24,11 @@ static const char backend_dir[] = BINARY_DIR "/lib/rdmadp/backends";
 	"{\"resourceName\":\"b\",\"rdmaHcaMax\":100,"                                              \
 	"\"selectors\":{\"buses\":[\"mock\"],\"vendors\":[\"8086\"]}}]}"
 
+/* With GetPreferredAllocation. */
+#define EXCLUSIVE                                                                                  \
+	"{\"configList\":[{\"resourceName\":\"a\",\"mode\":\"exclusive\","                         \
+	"\"selectors\":{\"buses\":[\"mock\"]}}]}"
+
 #define MOCK                                                                                       \
 	"device a\nattribute vendor 15b3\nrdma mlx5_0 -\nport 1 infiniband active\n"               \
 	"uverbs infiniband/uverbs0 231:192\nrdma_cm infiniband/rdma_cm 10:121\n"                   \
@@ -39,9 +44,10 @@ struct variant {
 	const char *settings; /* of the daemon's group "kubelet" */
 	gboolean watcher; /* the kubelet watches plugins_registry */
 	const char *count; /* an option */
+	const char *resources; /* NULL: two shared ones */
 };
 
-static const struct variant plain = {"1.36", "", FALSE, "--count=0"};
+static const struct variant plain = {"1.36", "", FALSE, "--count=0", NULL};
 
 struct run {
 	char *name;
@@ -85,7 +91,7 @@ static void run_start(struct run *run, const char *name, const struct variant *v
 {
 	run->name = g_strdup(name);
 	run->node = node_new(MACHINE);
-	node_resources(run->node, RESOURCES);
+	node_resources(run->node, variant->resources ? variant->resources : RESOURCES);
 	node_mock(run->node, MOCK);
 	node_kubelet_settings(run->node, variant->settings);
 	start_process(run, variant);
@@ -158,7 +164,8 @@ static void two_instances_hand_over_in_every_profile(void **state)
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(profiles); i++) {
 		for (gsize j = 0; j < G_N_ELEMENTS(settings); j++) {
-			struct variant variant = {profiles[i], settings[j], FALSE, "--count=0"};
+			struct variant variant = {profiles[i], settings[j], FALSE, "--count=0",
+						  NULL};
 			run_all(name, &variant);
 		}
 	}
@@ -173,7 +180,17 @@ static void the_daemon_survives_as_a_watched_plugin(void **state)
 		"refused",     "clock-jump",   "stream-lost",	  "rst-list",	 "goaway-list",
 		"zero-window", "stale-socket", "socket-unlinked", "malformed",	 NULL};
 	static const struct variant variant = {"1.36", "registration = \"watcher\";\n", TRUE,
-					       "--count=3"};
+					       "--count=3", NULL};
+	(void)state;
+	run_all(names, &variant);
+}
+
+static void the_daemon_survives_with_an_exclusive_resource(void **state)
+{
+	static const char *const names[] = {
+		"restart",  "restart-random", "kill-plugin",  "stream-lost", "huge-requests",
+		"same-ids", "malformed",      "deadline-1ms", "two-plugins", NULL};
+	static const struct variant variant = {"1.36", "", FALSE, "--count=5", EXCLUSIVE};
 	(void)state;
 	run_all(names, &variant);
 }
@@ -184,6 +201,7 @@ int main(void)
 		cmocka_unit_test(the_daemon_survives_every_scenario),
 		cmocka_unit_test(two_instances_hand_over_in_every_profile),
 		cmocka_unit_test(the_daemon_survives_as_a_watched_plugin),
+		cmocka_unit_test(the_daemon_survives_with_an_exclusive_resource),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
