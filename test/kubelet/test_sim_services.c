@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin watcher and the podresources service. */
+/* The plugin watcher, the podresources service, and what is seen on the wire. */
 #include "kubelet/harness.h"
 
+#include <glib-unix.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -158,6 +159,61 @@ static void a_socket_that_vanishes_during_the_attempt_leaves_nothing(void **stat
 		      "{\"event\":\"refused\",\"message\":\"the socket is gone\"}");
 	assert_int_equal(sim_n_connections(watched.harness->sim), 0);
 	watch_end(&watched);
+}
+
+/* --- the :authority --- */
+
+struct recorder {
+	GByteArray *bytes;
+	guint source;
+	int fd;
+	const char *wanted;
+	gboolean found;
+};
+
+static gboolean on_bytes(gint fd, GIOCondition condition, gpointer data)
+{
+	struct recorder *recorder = data;
+	guint8 buffer[4096];
+	(void)condition;
+	gssize n = read(fd, buffer, sizeof(buffer));
+	if (n > 0)
+		g_byte_array_append(recorder->bytes, buffer, (guint)n);
+	recorder->found |= recorder->bytes->len > 0 &&
+			   memmem(recorder->bytes->data, recorder->bytes->len, recorder->wanted,
+				  strlen(recorder->wanted)) != NULL;
+	return G_SOURCE_CONTINUE;
+}
+
+/* Says as much as a client waits for: an empty SETTINGS. */
+static void on_connection(int fd, gpointer data)
+{
+	static const guint8 settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+	struct recorder *recorder = data;
+	assert_int_equal(write(fd, settings, sizeof(settings)), sizeof(settings));
+	recorder->fd = fd;
+	recorder->source = g_unix_fd_add(fd, G_IO_IN, on_bytes, recorder);
+}
+
+static void the_authority_is_that_of_the_version(void **state)
+{
+	static const char *const profiles[] = {"1.25", "1.26", "1.36"};
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(profiles); i++) {
+		Harness *harness = harness_new(profiles[i]);
+		g_autofree char *path = g_build_filename(harness->dir, "raw.sock", NULL);
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+		struct recorder recorder = {.bytes = bytes, .wanted = i == 0 ? path : "localhost"};
+		harness_start(harness);
+		SimListener *listener = sim_listener_new(path, on_connection, &recorder, NULL);
+		FakePlugin *plugin = harness_plugin(harness, RES, "raw.sock");
+		fake_plugin_register(plugin);
+		harness_await_flag(harness, &recorder.found);
+		g_source_remove(recorder.source);
+		close(recorder.fd);
+		sim_listener_free(listener, TRUE);
+		harness_free(harness);
+	}
 }
 
 /* --- podresources --- */
@@ -320,6 +376,7 @@ int main(void)
 		cmocka_unit_test(a_lost_stream_needs_a_new_socket),
 		cmocka_unit_test(a_socket_that_vanishes_is_deregistered),
 		cmocka_unit_test(a_socket_that_vanishes_during_the_attempt_leaves_nothing),
+		cmocka_unit_test(the_authority_is_that_of_the_version),
 		cmocka_unit_test(holders_are_listed_one_entry_a_device),
 		cmocka_unit_test(ended_pods_are_listed_by_old_kubelets_only),
 		cmocka_unit_test(too_many_questions_are_rejected),
