@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -17,8 +18,9 @@
 #define PATIENCE_US (20 * G_GINT64_CONSTANT(1000))
 
 /* The lock keeps lines that are longer than a pipe's atomic write in one piece,
- * and the node's name alive. The level is read on its own, for log_enabled. */
-static GMutex lock;
+ * and the node's name alive. It is pthread's, which ThreadSanitizer sees, unlike
+ * GLib's. The level is read on its own, for log_enabled. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int threshold = LOG_LEVEL_INFO;
 static enum log_format line_format = LOG_FORMAT_TEXT;
 static char *node_name;
@@ -59,12 +61,12 @@ void log_setup(enum log_level level, enum log_format format, const char *node)
 {
 	if (format == LOG_FORMAT_AUTO)
 		format = stderr_is_journal() ? LOG_FORMAT_JOURNAL : LOG_FORMAT_TEXT;
-	g_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
 	g_atomic_int_set(&threshold, (int)level);
 	line_format = format;
 	g_free(node_name);
 	node_name = g_strdup(node);
-	g_mutex_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 }
 
 gboolean log_enabled(enum log_level level)
@@ -174,10 +176,10 @@ void log_message(enum log_level level, const char *area, const char *format, ...
 	va_start(args, format);
 	g_autofree char *message = g_strdup_vprintf(format, args);
 	va_end(args);
-	g_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
 	if (n_lost > 0)
 		emit_lost();
 	emit(level, area, message);
-	g_mutex_unlock(&lock);
+	pthread_mutex_unlock(&lock);
 	errno = saved;
 }
