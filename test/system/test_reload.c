@@ -336,8 +336,7 @@ static void a_thousand_reloads_leave_no_trace(void **state)
 	reload(node, 1);
 	node_command(node, "wait allocatable rdma/a 4");
 	node_command(node, "resources");
-	node_kubelet_says(node,
-			  "{\"event\":\"resource\",\"name\":\"rdma/a\",\"allocatable\":4}");
+	node_kubelet_says(node, "{\"event\":\"resource\",\"name\":\"rdma/a\",\"allocatable\":4}");
 	assert_in_range(count_entries(process_pid(node->daemon), "fd"), 1, descriptors + 6);
 	assert_in_range(count_entries(process_pid(node->daemon), "task"), 1, threads + 2);
 	node_stop_daemon(node);
