@@ -3,6 +3,7 @@
 
 int scan_begin(struct scan *scan, struct sysfs *sysfs)
 {
+	sysfs_open_again(sysfs);
 	*scan = (struct scan){.sysfs = sysfs};
 	return class_index_read(sysfs, &scan->arena, &scan->index);
 }

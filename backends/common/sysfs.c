@@ -21,14 +21,32 @@ struct sysfs_said {
 	char text[];
 };
 
+static int open_root(const char *path)
+{
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 int sysfs_open(struct sysfs *sysfs, const struct rdmadp_host *host)
 {
-	int fd = open(host->sysfs_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = open_root(host->sysfs_root);
 
 	if (fd < 0 && errno != ENOENT)
 		return -errno;
 	*sysfs = (struct sysfs){.fd = fd, .host = host};
 	return 0;
+}
+
+/* The descriptor keeps its number, so that nobody is left with one that is closed. */
+void sysfs_open_again(struct sysfs *sysfs)
+{
+	int fd = open_root(sysfs->host->sysfs_root);
+
+	if (sysfs->fd < 0) {
+		sysfs->fd = fd;
+	} else if (fd >= 0) {
+		(void)dup3(fd, sysfs->fd, O_CLOEXEC);
+		close(fd);
+	}
 }
 
 void sysfs_close(struct sysfs *sysfs)

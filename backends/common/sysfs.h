@@ -20,13 +20,15 @@
 struct sysfs_said;
 
 struct sysfs {
-	int fd; /* of the root; -1: there is none, so there is nothing below it */
+	_Atomic int fd; /* of the root; -1: there is none, so there is nothing below it */
 	const struct rdmadp_host *host;
 	struct sysfs_said *said; /* what sysfs_say_once has said */
 };
 
 /* A root that does not exist is one without anything in it. */
 int sysfs_open(struct sysfs *sysfs, const struct rdmadp_host *host);
+/* Takes the root that is there now. Reads may be under way in other threads. */
+void sysfs_open_again(struct sysfs *sysfs);
 void sysfs_close(struct sysfs *sysfs);
 
 enum sysfs_wait {

@@ -29,6 +29,11 @@ Settings *commands_settings(const Options *options)
 
 	commands_print_errors(options_config(options), findings);
 	commands_be_quiet();
+	if (settings != NULL && !g_file_test(settings->sysfs_root, G_FILE_TEST_IS_DIR)) {
+		fprintf(stderr, "rdmadp: '%s' is no directory: there is no sysfs to look at\n",
+			settings->sysfs_root);
+		g_clear_pointer(&settings, settings_free);
+	}
 	return settings;
 }
 

@@ -170,6 +170,17 @@ static void daemon_close(struct daemon *daemon)
 	g_main_loop_unref(daemon->loop);
 }
 
+static void daemon_check_sysfs(const struct daemon *daemon)
+{
+	const char *root = configuration_settings(daemon->configuration)->sysfs_root;
+
+	if (!g_file_test(root, G_FILE_TEST_IS_DIR))
+		log_warning("rdmadp",
+			    "sysfs_root '%s' is no directory: no device is found before it is one "
+			    "(mount the host's /sys there)",
+			    root);
+}
+
 static gboolean is_running;
 
 /* A backend that calls exit(0) must not look like an end that was wanted: nobody would
@@ -204,6 +215,7 @@ int daemon_run(const Options *options)
 		log_info("rdmadp", "version " RDMADP_VERSION ", %u resources from %s",
 			 configuration_file(daemon.configuration)->resources->len,
 			 configuration_settings(daemon.configuration)->resources);
+		daemon_check_sysfs(&daemon);
 		daemon_open(&daemon);
 		daemon_loop(&daemon);
 	}

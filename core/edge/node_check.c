@@ -21,23 +21,39 @@ struct node_check {
 	int sysfs_fd; /* -1: there is no sysfs root */
 	HeldFiles *attributes; /* below it */
 	int dev_fd; /* -1: no device root is visible */
-	char *dev_root;
+	char *sysfs_root, *dev_root;
 };
+
+/* Takes the directory that is there now; the descriptor keeps its number. */
+static void root_open(int *fd, const char *path)
+{
+	int now = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (*fd < 0) {
+		*fd = now;
+	} else if (now >= 0) {
+		(void)dup3(now, *fd, O_CLOEXEC);
+		close(now);
+	}
+}
 
 NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root)
 {
 	NodeCheck *check = g_new0(NodeCheck, 1);
 
-	check->sysfs_fd = open(sysfs_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	check->attributes = held_files_new(check->sysfs_fd);
-	check->dev_fd = open(dev_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	check->sysfs_fd = check->dev_fd = -1;
+	check->sysfs_root = g_strdup(sysfs_root);
 	check->dev_root = g_strdup(dev_root);
+	node_check_forget(check);
 	return check;
 }
 
 void node_check_forget(NodeCheck *check)
 {
-	held_files_forget(check->attributes);
+	held_files_free(check->attributes);
+	root_open(&check->sysfs_fd, check->sysfs_root);
+	root_open(&check->dev_fd, check->dev_root);
+	check->attributes = held_files_new(check->sysfs_fd);
 }
 
 void node_check_free(NodeCheck *check)
@@ -49,6 +65,7 @@ void node_check_free(NodeCheck *check)
 		close(check->sysfs_fd);
 	if (check->dev_fd >= 0)
 		close(check->dev_fd);
+	g_free(check->sysfs_root);
 	g_free(check->dev_root);
 	g_free(check);
 }

@@ -20,7 +20,8 @@ NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root);
 void node_check_free(NodeCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NodeCheck, node_check_free)
 
-/* Closes the attributes. Saves descriptors after a change of devices; no check needs it. */
+/* After a change of devices: takes the roots that are there now, and closes the
+ * attributes. */
 void node_check_forget(NodeCheck *check);
 
 /* The host path to hand out for 'file': normally its own; another one if its RDMA

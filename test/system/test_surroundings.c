@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,6 +130,33 @@ static void as_many_descriptors_as_are_needed_are_taken(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+static void move(const struct node *node, const char *from, const char *to)
+{
+	g_autofree char *old = g_build_filename(node->root, from, NULL);
+	g_autofree char *new = g_build_filename(node->root, to, NULL);
+	assert_int_equal(rename(old, new), 0);
+}
+
+static void a_sysfs_that_comes_late_is_found(void **state)
+{
+	struct node *node = node_new(SOURCE_DIR "/test/fixtures/machines/f01-roce-no-issm.txt");
+	node_resources(node, "{\"periodicUpdateInterval\":1,\"configList\":[{\"resourceName\":"
+			     "\"hca\",\"rdmaHcaMax\":4,\"selectors\":{\"vendors\":[\"15b3\"]}}]}");
+	move(node, "sys", "away");
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	node_daemon_says(node, "/sys' is no directory");
+	node_kubelet_says(node, "{\"event\":\"list\",\"devices\":0,\"first\":true}");
+	move(node, "away", "sys");
+	node_kubelet_says(node, "{\"event\":\"list\",\"healthy\":4}");
+	node_command(node, "allocate rdma/hca 1 pod-a");
+	node_kubelet_says(node, "{\"event\":\"allocated\",\"pod\":\"pod-a\"}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+	(void)state;
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -139,6 +167,7 @@ int main(void)
 		TEST(a_reader_of_the_log_who_is_gone_stops_nothing),
 		TEST(too_few_descriptors_are_told),
 		TEST(as_many_descriptors_as_are_needed_are_taken),
+		cmocka_unit_test(a_sysfs_that_comes_late_is_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 #include <string.h>
@@ -114,6 +115,39 @@ static void a_node_is_looked_at_again(void **state)
 		check_row(&rows[i]);
 }
 
+static void assert_resolved(NodeCheck *check, const char *wanted)
+{
+	g_autofree char *path = node_check_resolve(check, &uverbs0, NULL);
+
+	if (wanted == NULL)
+		assert_null(path);
+	else
+		assert_string_equal(path, wanted);
+}
+
+static void roots_that_come_late_or_are_replaced_are_taken(void **state)
+{
+	g_autofree char *root = fixture_new(machine);
+	g_autofree char *sysfs = g_build_filename(root, "sys", NULL);
+	g_autofree char *away = g_build_filename(root, "away", NULL);
+	g_autoptr(NodeCheck) check = NULL;
+
+	(void)state;
+	assert_int_equal(rename(sysfs, away), 0);
+	check = node_check_new(sysfs, "/nonexistent");
+	assert_resolved(check, "/dev/infiniband/uverbs0");
+	assert_int_equal(rename(away, sysfs), 0);
+	fixture_apply(root, "remove sys/class/infiniband_verbs/uverbs0\n");
+	node_check_forget(check);
+	assert_resolved(check, NULL);
+	fixture_delete(root, "sys");
+	fixture_apply(root, machine);
+	assert_resolved(check, NULL);
+	node_check_forget(check);
+	assert_resolved(check, "/dev/infiniband/uverbs0");
+	fixture_remove(root);
+}
+
 static void extra_devices_are_character_devices_only(void **state)
 {
 	const char *const globs[] = {"/dev/hns_*", "/dev/hns_0", NULL};
@@ -145,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_is_looked_at_again),
+		cmocka_unit_test(roots_that_come_late_or_are_replaced_are_taken),
 		cmocka_unit_test(extra_devices_are_character_devices_only),
 	};
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/arena.h"
@@ -132,6 +133,36 @@ static void a_root_that_is_not_there_is_empty(void **state)
 	sysfs_close(&sysfs);
 	host.sysfs_root = "/dev/null";
 	assert_int_equal(sysfs_open(&sysfs, &host), -ENOTDIR);
+}
+
+static void a_root_may_come_late_and_be_replaced(void **state)
+{
+	char *root = fixture_new("dir other\nfile other/a = old\nfile later/a = new\n");
+	g_autofree char *sys = g_build_filename(root, "sys", NULL);
+	g_autofree char *other = g_build_filename(root, "other", NULL);
+	g_autofree char *later = g_build_filename(root, "later", NULL);
+	struct rdmadp_host host = {sizeof(host), 0, sys, "/dev", host_log};
+	char text[SYSFS_TEXT];
+	struct sysfs sysfs;
+
+	(void)state;
+	assert_int_equal(sysfs_open(&sysfs, &host), 0);
+	assert_int_equal(rename(other, sys), 0);
+	assert_int_equal(sysfs_read(&sysfs, SYSFS_NOWAIT, "a", text, sizeof(text)), -ENOENT);
+	sysfs_open_again(&sysfs);
+	assert_int_equal(sysfs_read(&sysfs, SYSFS_NOWAIT, "a", text, sizeof(text)), 0);
+	assert_string_equal(text, "old");
+	/* Gone for a while: what is open stays. */
+	assert_int_equal(rename(sys, other), 0);
+	sysfs_open_again(&sysfs);
+	assert_int_equal(sysfs_read(&sysfs, SYSFS_NOWAIT, "a", text, sizeof(text)), 0);
+	assert_int_equal(rename(later, sys), 0);
+	sysfs_open_again(&sysfs);
+	assert_int_equal(sysfs_read(&sysfs, SYSFS_NOWAIT, "a", text, sizeof(text)), 0);
+	assert_string_equal(text, "new");
+	sysfs_close(&sysfs);
+	fixture_remove(root);
+	g_free(root);
 }
 
 static void links_are_resolved_from_the_root(void **state)
@@ -437,6 +468,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(attributes_are_read_or_have_a_reason),
 		cmocka_unit_test(a_root_that_is_not_there_is_empty),
+		cmocka_unit_test(a_root_may_come_late_and_be_replaced),
 		cmocka_unit_test(links_are_resolved_from_the_root),
 		cmocka_unit_test(listings_leave_out_what_has_no_proper_name),
 		cmocka_unit_test(a_condition_is_said_once),
