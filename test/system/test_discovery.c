@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -365,6 +366,61 @@ static void f06_a_vf_whose_rdma_device_is_in_a_pod_stays(void **state)
 	stop();
 }
 
+/* --- the host --- */
+
+/* Everything about a tree that a write would change. */
+static void describe_tree(const char *path, GString *text)
+{
+	GDir *dir = g_dir_open(path, 0, NULL);
+	g_autofree char *target = g_file_read_link(path, NULL);
+	struct stat status;
+	assert_int_equal(lstat(path, &status), 0);
+	g_string_append_printf(text, "%s %o %ld %ld.%09ld %s\n", path, status.st_mode,
+			       (long)status.st_size, (long)status.st_mtim.tv_sec,
+			       status.st_mtim.tv_nsec, target != NULL ? target : "");
+	for (const char *name; dir != NULL && target == NULL && (name = g_dir_read_name(dir));) {
+		g_autofree char *below = g_build_filename(path, name, NULL);
+		describe_tree(below, text);
+	}
+	if (dir != NULL)
+		g_dir_close(dir);
+}
+
+static char *machine_text(void)
+{
+	GString *text = g_string_new(NULL);
+	static const char *const tops[] = {"sys", "dev"};
+	for (gsize i = 0; i < G_N_ELEMENTS(tops); i++) {
+		g_autofree char *path = g_build_filename(node->root, tops[i], NULL);
+		describe_tree(path, text);
+	}
+	return g_string_free(text, FALSE);
+}
+
+/* No link is set up, no VF made, no mode switched: nothing is written but our own. */
+static void nothing_of_the_machine_is_changed(void **state)
+{
+	g_autofree char *before = NULL;
+	g_autofree char *after = NULL;
+	(void)state;
+	node = node_new(MACHINES "f05-vf-netdev-in-pod.txt");
+	fixture_write(node->root, "sys/class/net/ibs1/flags", "0x1002");
+	node_resources(node, TWO("\"rdmaHcaMax\":4,\"selectors\":{\"ifNames\":[\"ibs1\"]}",
+				 EXCLUSIVE "\"selectors\":{\"pfNames\":[\"ibs1\"],\"exclude\":{"
+					   "\"ifNames\":[\"ibs1\"]}}"));
+	before = machine_text();
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	node_kubelet_says(node, LIST("b", 3, 3));
+	node_command(node, "allocate rdma/a 1 pod-a");
+	node_kubelet_says(node, "{\"event\":\"allocated\"}");
+	node_command(node, "allocate rdma/b 2 pod-b");
+	node_kubelet_says(node, "{\"event\":\"allocated\"}");
+	stop();
+	after = machine_text();
+	assert_string_equal(before, after);
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, tear_down)
 
 int main(void)
@@ -383,6 +439,7 @@ int main(void)
 		TEST(f24b_an_exclusive_one_works_in_both),
 		TEST(f24_a_kernel_that_does_not_say_is_in_shared_mode),
 		TEST(f05_vfs_whose_interfaces_are_in_pods_are_found_by_their_pf),
+		TEST(nothing_of_the_machine_is_changed),
 		TEST(f06_a_vf_whose_rdma_device_is_in_a_pod_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
