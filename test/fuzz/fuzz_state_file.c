@@ -15,16 +15,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_text(const char *text)
+{
+	g_assert_true(text[0] != '\0' && g_utf8_validate(text, -1, NULL));
+}
+
+static void check_id(GHashTable *seen, const struct slot *slot)
+{
+	check_text(slot->id);
+	g_assert_true(g_hash_table_add(seen, slot->id));
+}
+
 static void check_list(const Snapshot *list)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-	for (guint i = 0; i < list->slots->len; i++) {
-		const struct slot *slot = g_ptr_array_index(list->slots, i);
-
-		g_assert_true(slot->id[0] != '\0' && g_utf8_validate(slot->id, -1, NULL));
-		g_assert_true(g_hash_table_add(seen, slot->id));
-	}
+	for (guint i = 0; i < list->slots->len; i++)
+		check_id(seen, g_ptr_array_index(list->slots, i));
 }
 
 static void begin_with(const struct saved_resource *saved, const char *words)
@@ -66,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	g_assert_true((state == NULL) == (error != NULL));
 	if (state == NULL) {
-		g_assert_true(g_utf8_validate(error->message, -1, NULL));
+		check_text(error->message);
 		return 0;
 	}
 	check_same(state);
