@@ -15,6 +15,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "edge/small_file.h"
+
 /* Creating a pod's namespace brings thousands of events within a moment. */
 #define RECEIVE_BUFFER (1 << 20)
 #define UEVENT_GROUP 1
@@ -296,6 +298,7 @@ enum rdma_netns_mode netlink_rdma_netns_mode(const char *sysfs_root)
 		g_build_filename(sysfs_root, "module/ib_core/parameters/netns_mode", NULL);
 	g_autofree char *text = NULL;
 	struct statfs status;
+	gsize length;
 
 	if (statfs(sysfs_root, &status) == 0 && status.f_type == SYSFS_MAGIC) {
 		int mode = netns_mode_from_kernel();
@@ -303,7 +306,8 @@ enum rdma_netns_mode netlink_rdma_netns_mode(const char *sysfs_root)
 		if (mode >= 0)
 			return mode == 0 ? RDMA_NETNS_EXCLUSIVE : RDMA_NETNS_SHARED;
 	}
-	if (g_file_get_contents(path, &text, NULL, NULL) && (text[0] == 'N' || text[0] == '0'))
+	text = small_file_read(path, &length, NULL);
+	if (text != NULL && (text[0] == 'N' || text[0] == '0'))
 		return RDMA_NETNS_EXCLUSIVE;
 	return RDMA_NETNS_SHARED;
 }

@@ -133,6 +133,7 @@ static void the_namespace_mode_is_read(void **state)
 		{"dir sys\nnetns Y\n", RDMA_NETNS_SHARED},
 		{"dir sys\nnetns N\n", RDMA_NETNS_EXCLUSIVE},
 		{"dir sys\ndir dev\n", RDMA_NETNS_SHARED},
+		{"fifo sys/module/ib_core/parameters/netns_mode\n", RDMA_NETNS_SHARED},
 	};
 
 	(void)state;
