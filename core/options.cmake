@@ -57,13 +57,6 @@ endif()
 # rdmadp_library(name FILES... [LINK targets...]): a static library of ours.
 function(rdmadp_library name)
 	cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-	if(NOT ARG_UNPARSED_ARGUMENTS)
-		add_library(${name} INTERFACE)
-		target_link_libraries(${name} INTERFACE ${ARG_LINK})
-		target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/core
-			${PROJECT_SOURCE_DIR}/core/include)
-		return()
-	endif()
 	add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
 	target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/core
 		${PROJECT_SOURCE_DIR}/core/include)
