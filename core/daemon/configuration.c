@@ -196,8 +196,6 @@ static void accept(Configuration *configuration, struct reading *reading)
 	configuration->changed_us = g_get_real_time();
 	configuration->refused_us = 0;
 	g_clear_pointer(&configuration->error, g_free);
-	log_info("rdmadp", "configuration read again: %u resources",
-		 configuration->file->resources->len);
 }
 
 void configuration_reload(Configuration *configuration)
@@ -214,8 +212,13 @@ void configuration_reload(Configuration *configuration)
 	else
 		refuse(configuration, reading.error);
 	reading_clear(&reading);
-	if (good && configuration->changed != NULL)
+	if (!good)
+		return;
+	if (configuration->changed != NULL)
 		configuration->changed(configuration->data);
+	/* Said when it holds, so that whoever waits for the line can count on it. */
+	log_info("rdmadp", "configuration read again: %u resources",
+		 configuration->file->resources->len);
 }
 
 void configuration_on_change(Configuration *configuration, void (*changed)(gpointer data),

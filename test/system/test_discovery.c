@@ -52,6 +52,14 @@ static void stop(void)
 	node_stop_kubelet(node, 0);
 }
 
+/* Lists of several resources come in any order. */
+static void await_list(const char *list)
+{
+	while (process_count(node->kubelet, list) == 0)
+		node_kubelet_says(node, list);
+	assert_int_equal(process_count(node->kubelet, list), 1);
+}
+
 static void assert_said(guint times, const char *text)
 {
 	guint n = process_count(node->daemon, text);
@@ -184,8 +192,8 @@ static void f08_a_switchdev_function_is_told_from_its_functions(void **state)
 		       "representor device: mlx5_0 carries raw packets only, no RoCE; select its "
 		       "virtual functions (pfNames)");
 	assert_said(1, "eth3 is a switchdev representor of '0000:81:00.0'");
-	assert_int_equal(process_count(node->kubelet, LIST("pf", 0, 0)), 1);
-	assert_int_equal(process_count(node->kubelet, LIST("rep", 0, 0)), 1);
+	await_list(LIST("pf", 0, 0));
+	await_list(LIST("rep", 0, 0));
 	stop();
 }
 
@@ -196,7 +204,7 @@ static void f10_adapters_of_different_kinds_are_noticed(void **state)
 	      "{\"configList\":[{\"resourceName\":\"efa\",\"selectors\":{\"drivers\":[\"efa\"]}},"
 	      "{\"resourceName\":\"all\",\"selectors\":{\"vendors\":[\"1d0f\",\"15b3\"]}}]}");
 	node_kubelet_says(node, LIST("all", 10, 10));
-	assert_int_equal(process_count(node->kubelet, LIST("efa", 8, 8)), 1);
+	await_list(LIST("efa", 8, 8));
 	assert_said(1, "rdma/all: its devices are of different kinds (vendors 1d0f and 15b3, link "
 		       "types unknown and infiniband)");
 	assert_said(0, "rdma/efa: its devices");
@@ -235,7 +243,7 @@ static void the_first_in_the_file_keeps_what_an_exclusive_one_wants(void **state
 	node_kubelet_says(node, LIST("a", 2, 2));
 	node_command(node, "wait registered rdma/b");
 	node_kubelet_says(node, "{\"event\":\"waited\"}");
-	assert_int_equal(process_count(node->kubelet, LIST("b", 0, 0)), 1);
+	await_list(LIST("b", 0, 0));
 	await_scan();
 	assert_said(1, "error: backend pci: '0000:3b:00.1': selected by \"rdma/a\" and by "
 		       "\"rdma/b\", and one of the two is exclusive: \"rdma/a\" keeps it");
@@ -247,7 +255,7 @@ static void an_exclusive_one_that_comes_first_keeps_it_from_others(void **state)
 	(void)state;
 	start(F01, TWO(EXCLUSIVE SECOND_PORT, BOTH_PORTS));
 	node_kubelet_says(node, LIST("b", 1, 1));
-	assert_int_equal(process_count(node->kubelet, LIST("a", 1, 1)), 1);
+	await_list(LIST("a", 1, 1));
 	node_command(node, "allocate rdma/b 1 pod-b");
 	node_kubelet_says(node, ALLOCATED(FILE("rdma_cm") "," FILE("uverbs0")));
 	stop();
@@ -266,7 +274,7 @@ static void f24_a_shared_resource_needs_shared_namespaces(void **state)
 	node_start_kubelet(node, NULL);
 	node_start_daemon(node);
 	node_kubelet_says(node, LIST("b", 1, 1));
-	assert_int_equal(process_count(node->kubelet, LIST("a", 0, 0)), 1);
+	await_list(LIST("a", 0, 0));
 	assert_said(1, "error: rdma/a: the RDMA subsystem of this node is in exclusive network "
 		       "namespace mode");
 	assert_said(1, "options ib_core netns_mode=1");
