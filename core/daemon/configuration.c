@@ -51,20 +51,6 @@ static void findings_say(const char *path, GPtrArray *findings, char **first_err
 	g_ptr_array_set_size(findings, 0);
 }
 
-/* Modes that this version cannot serve are refused here: the file itself is right. */
-static void refuse_modes(const ResourceFile *file, GPtrArray *findings)
-{
-	for (guint i = 0; i < file->resources->len; i++) {
-		const ResourceConfig *config = g_ptr_array_index(file->resources, i);
-
-		if (config->mode == RESOURCE_AUTO)
-			findings_add(findings, FINDING_ERROR,
-				     "configList[%u].mode: this version serves \"shared\" and "
-				     "\"exclusive\" only",
-				     i);
-	}
-}
-
 static void read_settings(struct reading *reading, const Options *options, gboolean is_first)
 {
 	g_autoptr(GPtrArray) findings = findings_new();
@@ -81,8 +67,6 @@ static void read_resources(struct reading *reading, const char *path)
 	g_autoptr(GPtrArray) findings = findings_new();
 
 	reading->file = resource_file_read(path, findings);
-	if (reading->file != NULL)
-		refuse_modes(reading->file, findings);
 	findings_say(path, findings, &reading->error);
 }
 

@@ -1,45 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/pool.h"
+#include "daemon/pool_private.h"
 
 #include <string.h>
 
-#include "daemon/double_watch.h"
 #include "edge/backend.h"
-#include "edge/device_info.h"
 #include "edge/log.h"
-#include "model/exclusive.h"
 #include "model/selector.h"
 
 /* How long the clock waits for others that are due soon: they share one message. */
 #define SLACK_US (50 * G_GINT64_CONSTANT(1000))
-/* Between two questions to the kubelet about the pods that hold something. */
-#define ASK_AGAIN_US (30 * G_GINT64_CONSTANT(1000000))
-
-struct pool {
-	const struct pool_host *host;
-	ResourceConfig *config;
-	Offer *offer;
-	Plugin *plugin;
-	DeviceInfoDir *device_info; /* NULL: none have been written */
-	DoubleWatch *double_watch; /* of exclusive devices */
-	const struct rdmadp_backend *vtable; /* of the last scan; NULL before */
-	gboolean refused, barred;
-	gboolean published;
-	guint tick; /* source of the next offer_tick, or 0 */
-	gint64 asked_from_us; /* of the question about pods that is under way; -1: none is */
-	gint64 answered_us; /* of what time the last answer was */
-	char *trouble; /* what was last said about having nothing to offer */
-	char *ask_trouble; /* what was last said about the kubelet's silence */
-};
 
 static gint64 delay_us(double override_s, double setting_s)
 {
 	return (gint64)((override_s >= 0 ? override_s : setting_s) * G_USEC_PER_SEC + 0.5);
 }
 
-static struct offer_rules rules_of(const ResourceConfig *config, const Settings *settings)
+static struct offer_rules rules_of(const ResourceConfig *config, const struct pool_host *host)
 {
 	const struct health_overrides *own = &config->health;
+	const Settings *settings = host->settings;
 
 	return (struct offer_rules){
 		.health =
@@ -57,111 +36,31 @@ static struct offer_rules rules_of(const ResourceConfig *config, const Settings 
 							  : settings->assume_initial,
 			},
 		.retire_after_us = delay_us(-1, settings->retire_after_s),
+		.exclusive = mode_label_is_exclusive(host->mode_label),
 	};
 }
-
-/* --- Allocate --- */
-
-static char *pool_resolve(const struct char_file *file, gpointer data, GError **error)
-{
-	Pool *pool = data;
-	char *path = node_check_resolve(pool->host->node_check, file, error);
-
-	/* What the last scan saw is no longer so: look again soon. */
-	if (path == NULL || strcmp(path, file->host_path) != 0)
-		pool->host->rescan(pool, pool->host->data);
-	return path;
-}
-
-static void pool_left_out(const char *text, gpointer data)
-{
-	Pool *pool = data;
-
-	log_warning(pool->config->full_name, "Allocate: %s", text);
-}
-
-static gboolean pool_add_extra_devices(Pool *pool, Allocation *allocation, GError **error)
-{
-	g_auto(GStrv) paths = NULL;
-
-	if (pool->config->extra_devices == NULL)
-		return TRUE;
-	paths = node_check_expand(pool->host->node_check,
-				  (const char *const *)pool->config->extra_devices, error);
-	for (gsize i = 0; paths != NULL && paths[i] != NULL; i++)
-		allocation_add_device(allocation, paths[i]);
-	return paths != NULL;
-}
-
-/* Tells the container and the network plugins which devices were given. */
-static void pool_describe(Pool *pool, Allocation *allocation)
-{
-	const char *dir = pool->host->settings->devinfo_dir;
-	g_autoptr(GError) error = NULL;
-
-	device_info_add_env(allocation, pool->config);
-	double_watch_allocated(pool->double_watch);
-	if (pool->device_info == NULL && dir[0] != '\0')
-		pool->device_info = device_info_dir_new(dir, pool->config->full_name);
-	if (pool->device_info != NULL &&
-	    !device_info_dir_write(pool->device_info, allocation, &error))
-		log_warning(pool->config->full_name, "Allocate: %s", error->message);
-}
-
-static Allocation *pool_allocate(Snapshot *snapshot, const char *const *ids, gsize n_ids,
-				 gpointer data, GError **error)
-{
-	Pool *pool = data;
-	const struct file_checker checker = {
-		.resolve = pool_resolve,
-		.left_out = pool_left_out,
-		.data = pool,
-	};
-	g_autoptr(Allocation) allocation =
-		resource_compose(pool->config, snapshot, ids, n_ids, &checker, error);
-
-	if (allocation == NULL || !pool_add_extra_devices(pool, allocation, error))
-		return NULL;
-	if (allocation->grants->len > 0)
-		pool_describe(pool, allocation);
-	allocation_finish(allocation);
-	offer_allocated(pool->offer, ids, n_ids, g_get_monotonic_time());
-	holders_allocated(pool->host->holders);
-	return g_steal_pointer(&allocation);
-}
-
-static GPtrArray *pool_prefer(Snapshot *snapshot, const struct preference *wanted, gpointer data)
-{
-	const Pool *pool = data;
-
-	/* All slots of a shared resource are alike. */
-	if (snapshot->units == NULL)
-		return NULL;
-	return exclusive_prefer(snapshot, (const char *const *)wanted->available,
-				(const char *const *)wanted->must, (gsize)wanted->size,
-				pool->config->allocation_policy);
-}
-
-static const struct plugin_ops shared_ops = {.allocate = pool_allocate};
-static const struct plugin_ops exclusive_ops = {.allocate = pool_allocate, .prefer = pool_prefer};
 
 /* --- life --- */
 
 Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 {
 	Pool *pool = g_new0(Pool, 1);
-	struct offer_rules rules = rules_of(config, host->settings);
+	struct offer_rules rules = rules_of(config, host);
 
 	pool->host = host;
 	pool->config = resource_config_ref(config);
 	pool->offer = offer_new(config, &rules);
 	pool->asked_from_us = -1;
 	pool->answered_us = -1;
+	if (config->mode == RESOURCE_AUTO && host->settings->mode_label_file[0] == '\0')
+		log_warning(
+			config->full_name,
+			"its mode is \"auto\", and mode_label_file is not set: it stays shared");
 	pool->double_watch =
 		double_watch_new(host->holders, config->full_name, DOUBLE_WATCH_DELAY_MS);
-	pool->plugin =
-		kubelet_add(host->kubelet, config->full_name,
-			    config->mode == RESOURCE_SHARED ? &shared_ops : &exclusive_ops, pool);
+	pool->plugin = kubelet_add(
+		host->kubelet, config->full_name,
+		config->mode == RESOURCE_SHARED ? &pool_shared_ops : &pool_exclusive_ops, pool);
 	return pool;
 }
 
@@ -265,79 +164,16 @@ static void pool_arm_tick(Pool *pool, gint64 now_us)
 	pool->tick = g_timeout_add((guint)(wait_us / 1000 + 1), pool_on_tick, pool);
 }
 
-/* --- who holds what --- */
-
-static GPtrArray *held_ids(const Holdings *holdings, const char *resource)
-{
-	const GPtrArray *list = holdings_list(holdings);
-	GPtrArray *ids = g_ptr_array_new();
-
-	for (guint i = 0; i < list->len; i++) {
-		const struct holding *holding = g_ptr_array_index(list, i);
-
-		for (guint j = 0; j < holding->ids->len; j++)
-			if (strcmp(holding->resource, resource) == 0)
-				g_ptr_array_add(ids, g_ptr_array_index(holding->ids, j));
-	}
-	return ids;
-}
-
-static void pool_say_silence(Pool *pool, const GError *error)
-{
-	const char *text = error != NULL ? error->message : NULL;
-
-	if (g_strcmp0(text, pool->ask_trouble) == 0)
-		return;
-	if (text != NULL && renumber_is_open(offer_renumber(pool->offer)))
-		log_warning(pool->config->full_name,
-			    "%s: pods that were given devices before their numbers changed cannot "
-			    "be named; delete them",
-			    text);
-	else if (text != NULL)
-		log_info(pool->config->full_name, "%s: devices that are gone stay in the list",
-			 text);
-	g_free(pool->ask_trouble);
-	pool->ask_trouble = g_strdup(text);
-}
-
-static void pool_on_holdings(Holdings *holdings, const GError *error, gpointer data)
-{
-	Pool *pool = data;
-	g_autoptr(GPtrArray) ids = NULL;
-
-	pool->asked_from_us = -1;
-	pool_say_silence(pool, error);
-	pool->answered_us = holdings != NULL ? holdings_asked_us(holdings) : g_get_monotonic_time();
-	if (holdings != NULL) {
-		ids = held_ids(holdings, pool->config->full_name);
-		offer_held(pool->offer, ids, pool->answered_us);
-	}
-	pool_flush(pool);
-}
-
-/* What is new is asked at once, the same again only after a while. */
-static void pool_ask(Pool *pool)
-{
-	gint64 from_us = offer_asks_from(pool->offer);
-
-	if (from_us >= 0 && from_us <= pool->answered_us)
-		from_us = pool->answered_us + ASK_AGAIN_US;
-	if (from_us == pool->asked_from_us)
-		return;
-	holders_forget(pool->host->holders, pool);
-	pool->asked_from_us = from_us;
-	if (from_us >= 0)
-		holders_ask(pool->host->holders, from_us, pool_on_holdings, pool);
-}
-
 /* --- publishing --- */
 
 static void pool_publish(Pool *pool, Snapshot *list)
 {
-	if (!pool->published)
+	if (!pool->published) {
+		pool_clean_device_info(pool, list);
 		log_info(pool->config->full_name, "%u HCAs, %u slots, %zu of them healthy",
 			 resource_hcas(pool_resource(pool))->len, list->slots->len,
 			 snapshot_n_healthy(list));
+	}
 	pool->published = TRUE;
 	pool_say_trouble(pool);
 	node_check_forget(pool->host->node_check);
@@ -382,7 +218,7 @@ static gboolean selects_nothing(const Device *device G_GNUC_UNUSED, gpointer dat
 void pool_configure(Pool *pool, ResourceConfig *config)
 {
 	gboolean moved = strcmp(config->bus, pool->config->bus) != 0;
-	struct offer_rules rules = rules_of(config, pool->host->settings);
+	struct offer_rules rules = rules_of(config, pool->host);
 
 	resource_config_ref(config);
 	resource_config_unref(pool->config);
@@ -395,7 +231,7 @@ void pool_configure(Pool *pool, ResourceConfig *config)
 
 void pool_take_settings(Pool *pool)
 {
-	struct offer_rules rules = rules_of(pool->config, pool->host->settings);
+	struct offer_rules rules = rules_of(pool->config, pool->host);
 
 	offer_set_rules(pool->offer, &rules, g_get_monotonic_time());
 	pool_flush(pool);
@@ -404,6 +240,15 @@ void pool_take_settings(Pool *pool)
 gboolean pool_is_leaving(const Pool *pool)
 {
 	return offer_is_leaving(pool->offer);
+}
+
+void pool_follow_label(Pool *pool)
+{
+	gboolean exclusive = mode_label_is_exclusive(pool->host->mode_label);
+
+	if (offer_want_exclusive(pool->offer, exclusive, g_get_monotonic_time()))
+		pool_change_mode(pool);
+	pool_flush(pool);
 }
 
 void pool_leave(Pool *pool)

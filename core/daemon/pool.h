@@ -8,6 +8,7 @@
 #include <glib.h>
 
 #include "daemon/holders.h"
+#include "daemon/mode_label.h"
 #include "daemon/state.h"
 #include "edge/node_check.h"
 #include "edge/settings.h"
@@ -25,8 +26,12 @@ struct pool_host {
 	NodeCheck *node_check;
 	State *state;
 	Holders *holders;
+	const ModeLabel *mode_label;
 	/* An Allocate found a node that is not what the last scan saw. */
 	void (*rescan)(Pool *pool, gpointer data);
+	/* The resource is shared or exclusive now and was not before: which devices it has
+	 * is to be settled again. */
+	void (*mode_changed)(Pool *pool, gpointer data);
 	/* The pool was told to leave, and no pod can hold anything of it any more. */
 	void (*over)(Pool *pool, gpointer data);
 	gpointer data;
@@ -50,6 +55,8 @@ void pool_save(const Pool *pool, SavedState *state);
 void pool_configure(Pool *pool, ResourceConfig *config);
 /* The settings may have changed. */
 void pool_take_settings(Pool *pool);
+/* The node's label has changed: what follows it, follows. */
+void pool_follow_label(Pool *pool);
 /* The resource is not configured any more: it goes as soon as no pod can hold it. */
 void pool_leave(Pool *pool);
 gboolean pool_is_leaving(const Pool *pool);

@@ -10,6 +10,7 @@ struct roster {
 	struct roster_host host;
 	struct pool_host pool_host;
 	char *program; /* this executable, for rehearsals */
+	ModeLabel *mode_label;
 	Events *events;
 	GPtrArray *buses; /* Bus * */
 	GPtrArray *pools; /* Pool * */
@@ -92,7 +93,7 @@ static Pool *add_pool(Roster *roster, ResourceConfig *config)
  * the new one begins. */
 static gboolean is_other_mode(const Pool *pool, const ResourceConfig *config)
 {
-	return pool_config(pool)->mode != config->mode;
+	return (pool_config(pool)->mode == RESOURCE_SHARED) != (config->mode == RESOURCE_SHARED);
 }
 
 static void dismiss_pool(Roster *roster, Pool *pool)
@@ -163,6 +164,8 @@ void roster_apply(Roster *roster)
 	const ResourceFile *file = configuration_file(roster->host.configuration);
 	GPtrArray *pools = g_ptr_array_new();
 
+	mode_label_configure(roster->mode_label,
+			     configuration_settings(roster->host.configuration));
 	for (guint i = 0; i < roster->buses->len; i++)
 		set_periods(roster, g_ptr_array_index(roster->buses, i));
 	for (guint i = 0; i < roster->pools->len; i++)
@@ -243,6 +246,22 @@ static void on_rescan(Pool *pool, gpointer data)
 		bus_rescan(bus);
 }
 
+static void on_mode_changed(Pool *pool, gpointer data)
+{
+	Bus *bus = find_bus(data, pool_config(pool)->bus);
+
+	if (bus != NULL)
+		bus_show_pool(bus, pool);
+}
+
+static void on_label(gpointer data)
+{
+	const Roster *roster = data;
+
+	for (guint i = 0; i < roster->pools->len; i++)
+		pool_follow_label(g_ptr_array_index(roster->pools, i));
+}
+
 void roster_rescan(Roster *roster)
 {
 	for (guint i = 0; i < roster->buses->len; i++)
@@ -263,13 +282,17 @@ Roster *roster_new(const struct roster_host *host)
 	Roster *roster = g_new0(Roster, 1);
 
 	roster->host = *host;
+	roster->mode_label =
+		mode_label_new(configuration_settings(host->configuration), on_label, roster);
 	roster->pool_host = (struct pool_host){
 		.settings = configuration_settings(host->configuration),
 		.kubelet = host->kubelet,
 		.node_check = host->node_check,
 		.state = host->state,
 		.holders = host->holders,
+		.mode_label = roster->mode_label,
 		.rescan = on_rescan,
+		.mode_changed = on_mode_changed,
 		.over = on_over,
 		.data = roster,
 	};
@@ -310,6 +333,7 @@ void roster_free(Roster *roster, guint wait_ms)
 	}
 	g_ptr_array_unref(roster->buses);
 	g_ptr_array_unref(roster->pools);
+	mode_label_free(roster->mode_label);
 	g_free(roster->program);
 	g_free(roster);
 }

@@ -80,6 +80,15 @@ static void answer_all(PodResources *self, Holdings *holdings, const GError *err
 	}
 }
 
+/* A socket that may not be used is as silent as one that nobody listens on. */
+static enum pod_resources_error code_of(enum rpc_status status, const char *message)
+{
+	gboolean is_denied = strstr(message, "ermission denied") != NULL;
+
+	return status == RPC_UNAVAILABLE && !is_denied ? POD_RESOURCES_ERROR_AWAY
+						       : POD_RESOURCES_ERROR_FAILED;
+}
+
 static void on_done(enum rpc_status status, const char *message, GBytes *reply, gpointer data)
 {
 	PodResources *self = data;
@@ -91,7 +100,7 @@ static void on_done(enum rpc_status status, const char *message, GBytes *reply, 
 	if (status == RPC_OK)
 		list = messages_unpack_pod_resources(reply, &error);
 	else
-		g_set_error(&error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_FAILED,
+		g_set_error(&error, POD_RESOURCES_ERROR, code_of(status, message),
 			    "the kubelet at '%s' does not say which pods hold devices: %s (status "
 			    "%d)%s",
 			    self->path, message, (int)status,

@@ -17,6 +17,7 @@
 GQuark pod_resources_error_quark(void);
 enum pod_resources_error {
 	POD_RESOURCES_ERROR_ABSENT, /* there is no such socket */
+	POD_RESOURCES_ERROR_AWAY, /* nobody listens there: the kubelet does not run */
 	POD_RESOURCES_ERROR_FAILED,
 };
 

@@ -15,6 +15,8 @@
 #define AWAY_PAUSE_US ((gint64)100 * 1000)
 /* So often it may say nothing before the start goes on without its word. */
 #define STARTING_PATIENCE 3
+/* And so long there may be no kubelet: one that comes soon will say what pods hold. */
+#define AWAY_PATIENCE_US ((gint64)60 * G_USEC_PER_SEC)
 /* The longest number of a slot. */
 #define MAX_DIGITS 6
 
@@ -26,7 +28,7 @@ struct mode_switch {
 	gboolean wanted;
 	gboolean is_saved; /* while starting: 'exclusive' means something */
 	gboolean is_order; /* wanted by the configuration, not by a label */
-	gint64 since_us; /* of this step */
+	gint64 since_us; /* of this step; of the first silence while starting */
 	gint64 asked_us; /* of the last answer or silence in this step; 0: none */
 	gint64 listed_us; /* of the list that says that all is Unhealthy; 0: none */
 	gint64 allocated_us;
@@ -87,6 +89,11 @@ ModeSwitch *mode_switch_new_fixed(gboolean exclusive, enum mode_saved saved, gin
 	if (!self->is_saved || self->exclusive == exclusive)
 		settle(self, exclusive, now_us);
 	return self;
+}
+
+void mode_switch_set_order(ModeSwitch *self, gboolean is_order)
+{
+	self->is_order = is_order;
 }
 
 void mode_switch_free(ModeSwitch *self)
@@ -187,7 +194,10 @@ static gboolean start_without_word(ModeSwitch *self, const char *reason, gint64 
 		settle(self, self->exclusive, now_us);
 		return TRUE;
 	}
-	if (self->away || self->silences < STARTING_PATIENCE)
+	if (self->silences == 1)
+		self->since_us = now_us;
+	if (self->away ? now_us < self->since_us + AWAY_PATIENCE_US
+		       : self->silences < STARTING_PATIENCE)
 		return FALSE;
 	news_add(self->news, NEWS_WARNING,
 		 "starts in %s mode without knowing what pods hold from before: %s",

@@ -31,6 +31,8 @@ ModeSwitch *mode_switch_new(gboolean exclusive, enum mode_saved saved, gint64 no
 /* The mode is what the configuration says: known at once, unless a former process was in
  * the other one. Changed by an administrator, who may have to do without a guard. */
 ModeSwitch *mode_switch_new_fixed(gboolean exclusive, enum mode_saved saved, gint64 now_us);
+/* From now on it follows the configuration, or a label. */
+void mode_switch_set_order(ModeSwitch *self, gboolean is_order);
 void mode_switch_free(ModeSwitch *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModeSwitch, mode_switch_free)
 

@@ -6,6 +6,9 @@
 #include "model/exclusive.h"
 #include "model/sight.h"
 
+/* Between two questions to the kubelet about the same. */
+#define ASK_AGAIN_US ((gint64)30 * G_USEC_PER_SEC)
+
 Offer *offer_new(ResourceConfig *config, const struct offer_rules *rules)
 {
 	Offer *offer = g_new0(Offer, 1);
@@ -16,6 +19,8 @@ Offer *offer_new(ResourceConfig *config, const struct offer_rules *rules)
 	offer->renumber = renumber_new();
 	offer->retire = retire_new(rules->retire_after_us);
 	offer->news = news_new();
+	offer->discovered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	offer_begin_mode(offer, rules, NULL, 0);
 	offer->unusable = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	return offer;
 }
@@ -26,6 +31,8 @@ void offer_free(Offer *offer)
 		return;
 	g_ptr_array_unref(offer->news);
 	g_hash_table_unref(offer->unusable);
+	g_hash_table_unref(offer->discovered);
+	mode_switch_free(offer->mode);
 	snapshot_unref(offer->shown);
 	retire_free(offer->retire);
 	renumber_free(offer->renumber);
@@ -256,6 +263,7 @@ void offer_allocated(Offer *offer, const char *const *ids, gsize n_ids, gint64 n
 {
 	for (gsize i = 0; i < n_ids; i++)
 		renumber_allocated(offer->renumber, ids[i], now_us);
+	mode_switch_allocated(offer->mode, now_us);
 }
 
 /* An exclusive device's id is that of its HCA; a slot stands for all of them. */
@@ -305,7 +313,7 @@ static void tell_stale(Offer *offer)
 			 ids->str, stale.why);
 }
 
-void offer_held(Offer *offer, GPtrArray *ids, gint64 asked_us)
+gboolean offer_held(Offer *offer, GPtrArray *ids, const char *holder, gint64 asked_us)
 {
 	g_autoptr(GHashTable) held = g_hash_table_new(g_str_hash, g_str_equal);
 
@@ -313,19 +321,30 @@ void offer_held(Offer *offer, GPtrArray *ids, gint64 asked_us)
 		g_hash_table_add(held, g_ptr_array_index(ids, i));
 	if (retire_release(offer->retire, asked_us, is_held, held))
 		offer->dirty = TRUE;
-	if (!renumber_held(offer->renumber, ids, identity_of, offer, asked_us))
-		return;
-	tell_stale(offer);
-	offer->dirty = TRUE;
+	if (renumber_held(offer->renumber, ids, identity_of, offer, asked_us)) {
+		tell_stale(offer);
+		offer->dirty = TRUE;
+	}
+	return offer_mode_held(offer, ids, holder, asked_us);
 }
 
-gint64 offer_asks_from(const Offer *offer)
+/* What is new is asked at once, the same again only after a while. */
+static gint64 again_from(gint64 from_us, gint64 answered_us)
 {
-	gint64 due = retire_due_us(offer->retire);
+	return from_us <= answered_us ? answered_us + ASK_AGAIN_US : from_us;
+}
+
+gint64 offer_asks_from(const Offer *offer, gint64 answered_us)
+{
+	gint64 mode_us = mode_switch_asks_from(offer->mode);
+	gint64 due_us = retire_due_us(offer->retire);
+	gint64 from_us = mode_us < 0 ? G_MAXINT64 : mode_us;
 
 	if (renumber_is_open(offer->renumber))
-		return offer->renumbered_us;
-	return due == G_MAXINT64 ? -1 : due;
+		due_us = offer->renumbered_us;
+	if (due_us != G_MAXINT64)
+		from_us = MIN(from_us, again_from(due_us, answered_us));
+	return from_us == G_MAXINT64 ? -1 : from_us;
 }
 
 /* --- another configuration --- */
@@ -350,8 +369,7 @@ static void drop_hcas(Offer *offer, gboolean (*keeps)(const Device *device, gpoi
 	exclusive = resource_is_exclusive(offer->resource);
 	resource_free(offer->resource);
 	offer->resource = resource_new(resource_config_ref(offer->config));
-	if (offer->config->mode == RESOURCE_AUTO)
-		resource_set_exclusive(offer->resource, exclusive);
+	resource_set_exclusive(offer->resource, exclusive);
 	resource_restore(offer->resource, saved);
 }
 
@@ -381,6 +399,7 @@ void offer_configure(Offer *offer, ResourceConfig *config, const struct offer_ru
 	drop_hcas(offer, keeps, data);
 	offer_set_rules(offer, rules, now_us);
 	configure_health(offer);
+	offer_configure_mode(offer, rules, now_us);
 	offer->dirty = TRUE;
 }
 
@@ -428,6 +447,7 @@ static Snapshot *wanted_list(const Offer *offer)
 		return snapshot_new(offer->config->full_name);
 	snapshot = resource_snapshot(offer->resource);
 	renumber_each_stale(offer->renumber, mark_stale, snapshot);
+	offer_drain(offer, snapshot);
 	return snapshot;
 }
 
@@ -436,13 +456,16 @@ Snapshot *offer_take_list(Offer *offer, gint64 now_us)
 	g_autoptr(Snapshot) wanted = NULL;
 
 	if (!offer->dirty || offer_is_over(offer) ||
-	    (!offer->leaving && !offer->refused && is_looking(offer)))
+	    (!offer->leaving && !offer->refused &&
+	     (is_looking(offer) || !mode_switch_is_known(offer->mode))))
 		return NULL;
 	offer->dirty = FALSE;
 	offer->left = offer->leaving;
 	wanted = wanted_list(offer);
 	snapshot_unref(offer->shown);
 	offer->shown = retire_apply(offer->retire, wanted, now_us);
+	mode_switch_listed(offer->mode, now_us);
+	offer_tell_devices(offer, offer->shown);
 	return snapshot_ref(offer->shown);
 }
 
@@ -453,6 +476,7 @@ gint64 offer_deadline(const Offer *offer)
 
 void offer_tell(Offer *offer, gint64 now_us, GPtrArray *list)
 {
+	mode_switch_tell(offer->mode, list);
 	for (guint i = 0; i < offer->news->len; i++) {
 		const struct news *news = g_ptr_array_index(offer->news, i);
 

@@ -9,10 +9,12 @@
  *	health_board.h  which of them are good, after all delays
  *	renumber.h      pods whose HCAs have other device numbers now: their ids are Unhealthy
  *	retire.h        ids that are not wanted any more stay, Unhealthy, while a pod may hold them
+ *	mode_switch.h   whether they are slots or devices, and when that may change
  */
 #pragma once
 
 #include "model/health_board.h"
+#include "model/mode_switch.h"
 #include "model/renumber.h"
 #include "model/resource.h"
 #include "rdmadp/backend.h"
@@ -22,6 +24,7 @@ typedef struct offer Offer;
 struct offer_rules {
 	struct health_rules health;
 	gint64 retire_after_us;
+	gboolean exclusive; /* what a resource with the mode "auto" is to be */
 };
 
 /* Takes a reference to config. */
@@ -33,6 +36,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Offer, offer_free)
 Resource *offer_resource(const Offer *offer);
 const HealthBoard *offer_health(const Offer *offer);
 const Renumber *offer_renumber(const Offer *offer);
+const ModeSwitch *offer_mode(const Offer *offer);
 /* Ids that are shown, Unhealthy, and not wanted any more. */
 guint offer_n_retiring(const Offer *offer);
 
@@ -71,8 +75,16 @@ void offer_give_up(Offer *offer, gint64 now_us);
 
 /* An Allocate of these ids was answered. */
 void offer_allocated(Offer *offer, const char *const *ids, gsize n_ids, gint64 now_us);
-/* The kubelet's word of 'asked_us': the resource's ids (char *) that pods hold. */
-void offer_held(Offer *offer, GPtrArray *ids, gint64 asked_us);
+/* The following are TRUE if the resource is shared or exclusive and was not before: then
+ * it competes anew for its devices. */
+
+/* The kubelet's word of 'asked_us': the resource's ids (char *) that pods hold; 'holder'
+ * is one of the pods, or NULL. */
+gboolean offer_held(Offer *offer, GPtrArray *ids, const char *holder, gint64 asked_us);
+/* The kubelet does not say it, for that reason. 'away': there is none at all. */
+gboolean offer_silent(Offer *offer, const char *reason, gboolean away, gint64 now_us);
+/* What a resource with the mode "auto" is to be. */
+gboolean offer_want_exclusive(Offer *offer, gboolean exclusive, gint64 now_us);
 
 /* The resource is configured differently: HCAs that 'keeps' refuses are dropped, their
  * ids and surplus ones retire. A scan is to follow. */
@@ -98,7 +110,8 @@ Snapshot *offer_take_list(Offer *offer, gint64 now_us);
 gboolean offer_is_over(const Offer *offer);
 /* When offer_tick should be called next; -1: not before something happens. */
 gint64 offer_deadline(const Offer *offer);
-/* From when on the kubelet should be asked who holds what; -1: there is no need to. */
-gint64 offer_asks_from(const Offer *offer);
+/* From when on the kubelet should be asked who holds what; -1: there is no need to. Its
+ * last answer was of 'answered_us' (-1: there was none). */
+gint64 offer_asks_from(const Offer *offer, gint64 answered_us);
 /* Adds what is to be said now to 'list' (news.h). */
 void offer_tell(Offer *offer, gint64 now_us, GPtrArray *list);

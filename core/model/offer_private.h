@@ -2,6 +2,7 @@
 /* For offer*.c only. */
 #pragma once
 
+#include "model/mode_switch.h"
 #include "model/offer.h"
 #include "model/retire.h"
 
@@ -11,6 +12,9 @@ struct offer {
 	HealthBoard *board;
 	Renumber *renumber;
 	Retire *retire;
+	ModeSwitch *mode;
+	gboolean wants_exclusive; /* the configuration, or the label that it follows */
+	GHashTable *discovered; /* set: ids of exclusive devices that were told about */
 	gint64 renumbered_us; /* of the last change of numbers */
 	gboolean dirty; /* something may have changed since the last list */
 	gboolean refused;
@@ -20,6 +24,20 @@ struct offer {
 	GPtrArray *news; /* about what is not health */
 	GHashTable *unusable; /* identity -> why, of what was said */
 };
+
+/* --- offer_mode.c --- */
+
+/* 'ids' are those of a former process, or NULL; 'rules' NULL: as before. */
+void offer_begin_mode(Offer *offer, const struct offer_rules *rules, GPtrArray *ids, gint64 now_us);
+void offer_configure_mode(Offer *offer, const struct offer_rules *rules, gint64 now_us);
+/* TRUE if the resource is in another mode now. */
+gboolean offer_mode_held(Offer *offer, GPtrArray *ids, const char *holder, gint64 asked_us);
+/* While the mode is about to change nothing is given away. */
+void offer_drain(const Offer *offer, Snapshot *wanted);
+/* Tells about exclusive devices that are new. */
+void offer_tell_devices(Offer *offer, const Snapshot *list);
+
+/* --- offer.c --- */
 
 /* The character devices of an HCA as they are now. */
 void offer_note_numbers(Offer *offer, const struct hca *hca, gint64 now_us);

@@ -28,6 +28,7 @@ static void restore_ids(Offer *offer, GPtrArray *ids, gint64 now_us)
 void offer_restore(Offer *offer, GPtrArray *saved, GPtrArray *ids, gint64 now_us)
 {
 	restore_ids(offer, ids, now_us);
+	offer_begin_mode(offer, NULL, ids, now_us);
 	resource_restore(offer->resource, saved);
 	for (guint i = 0; i < saved->len; i++)
 		restore_hca(offer, g_ptr_array_index(saved, i), now_us);

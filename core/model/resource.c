@@ -169,6 +169,14 @@ void resource_restore(Resource *resource, GPtrArray *saved)
 	}
 }
 
+/* An id of the other mode is shown only until no pod holds it. */
+static gboolean is_slot_of(const ResourceConfig *config, const char *id)
+{
+	gsize length = strlen(config->full_name);
+
+	return strncmp(id, config->full_name, length) == 0 && id[length] == '-';
+}
+
 static void add_files(Snapshot *snapshot, const ResourceConfig *config, const struct hca *hca)
 {
 	if (hca_is_complete(hca))
@@ -203,10 +211,14 @@ Allocation *resource_compose(const ResourceConfig *config, const Snapshot *snaps
 		return NULL;
 	}
 	for (gsize i = 0; i < n_ids; i++) {
-		if (snapshot_find(snapshot, ids[i]) != NULL)
+		gboolean is_known = snapshot_find(snapshot, ids[i]) != NULL;
+
+		if (is_known && (snapshot->units != NULL || is_slot_of(config, ids[i])))
 			continue;
-		g_set_error(error, RESOURCE_ERROR, 0, "'%s' has no device '%s'", config->full_name,
-			    ids[i]);
+		g_set_error(error, RESOURCE_ERROR, 0,
+			    is_known ? "'%s' does not offer the device '%s' any more"
+				     : "'%s' has no device '%s'",
+			    config->full_name, ids[i]);
 		return NULL;
 	}
 	return snapshot->units != NULL

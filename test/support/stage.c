@@ -5,7 +5,7 @@
 
 #define S G_GINT64_CONSTANT(1000000)
 
-static const struct offer_rules usual = {{10 * S, 10 * S, 60 * S, 3, FALSE}, 600 * S};
+static const struct offer_rules usual = {{10 * S, 10 * S, 60 * S, 3, FALSE}, 600 * S, FALSE};
 
 struct stage *stage_new(const char *config)
 {
@@ -125,7 +125,7 @@ void stage_held(struct stage *stage, const char *ids)
 
 	for (gsize i = 0; words[i] != NULL; i++)
 		g_ptr_array_add(list, words[i]);
-	offer_held(stage->offer, list, stage->now_us);
+	offer_held(stage->offer, list, list->len > 0 ? "'hpc/job-0'" : NULL, stage->now_us);
 	stage_flush(stage);
 }
 

@@ -28,7 +28,7 @@ static const char backend_dir[] = BINARY_DIR "/lib/rdmadp/backends";
 	"kubelet = {\n"                                                                            \
 	"	device_plugins_dir = \"%s\";\n"                                                          \
 	"	plugins_registry_dir = \"%s/registry\";\n"                                               \
-	"	pod_resources_socket = \"%s/pod-resources.sock\";\n%s"                                   \
+	"	pod_resources_socket = \"%s/pod-resources/kubelet.sock\";\n%s"                           \
 	"};\n"                                                                                     \
 	"health = { poll = 0.1; down_delay = 0.0; up_delay = 0.0; };\n"
 
@@ -123,6 +123,13 @@ static Process *start(const char *name, const char *const *always, const char *c
 	}
 	g_ptr_array_add(argv, NULL);
 	return process_start(name, (const char *const *)argv->pdata);
+}
+
+char *node_pod_resources(const struct node *node)
+{
+	g_autofree char *dir = g_build_filename(node->root, "pod-resources", NULL);
+	assert_int_equal(g_mkdir_with_parents(dir, 0755), 0);
+	return g_build_filename(dir, "kubelet.sock", NULL);
 }
 
 void node_start_kubelet(struct node *node, const char *const *options)

@@ -13,7 +13,8 @@ struct node {
 };
 
 /* 'machine' as for fixture_new; "" is a machine without anything. Settings are such that
- * nothing waits: polls every 100 ms, no delays. */
+ * nothing waits: polls every 100 ms, no delays. podresources is expected at
+ * pod-resources/kubelet.sock; the directory is not there. */
 struct node *node_new(const char *machine);
 /* Kills what runs and removes everything. */
 void node_free(struct node *node);
@@ -26,6 +27,10 @@ void node_settings(struct node *node, const char *lines);
 void node_kubelet_settings(struct node *node, const char *lines);
 /* The text file of the mock bus. */
 void node_mock(const struct node *node, const char *text);
+
+/* The path of the kubelet's podresources socket, for its option --pod-resources; makes
+ * the directory. The caller frees it. */
+char *node_pod_resources(const struct node *node);
 
 /* Both wait until the program says that it serves. 'options' may be NULL or
  * NULL-terminated. */

@@ -67,7 +67,7 @@ static int tear_down(void **state)
 static struct node *running(void **state)
 {
 	struct node *node = *state;
-	g_autofree char *socket = g_build_filename(node->root, "pod-resources.sock", NULL);
+	g_autofree char *socket = node_pod_resources(node);
 	const char *const options[] = {"--pod-resources", socket, NULL};
 	node_settings(node, "retire_after = 0.01;\n");
 	node_start_kubelet(node, options);

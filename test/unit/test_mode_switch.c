@@ -134,8 +134,6 @@ static char *run(const char *text)
 	return g_string_free(said, FALSE);
 }
 
-#define DRAINING "label:S held: want:E held: "
-
 static const char *const scripts[] = {
 	/* at the start nothing is listed before the kubelet has said what pods hold */
 	"label:S =?@0 held: =S!",
@@ -155,29 +153,29 @@ static const char *const scripts[] = {
 	/* while there is no kubelet there is no hurry */
 	"label:E away =?@100 away away away away =?@100 held: =E!",
 	"label:E away away away silent =E!",
+	"label:E away +59999 away =?@100 +1 away =E!",
 
 	/* the switch: the word first, then the list, then the word again */
 	"label:S held: want:E =S@0 held: =Sd!@0 listed =Sd@500 +500 =Sd@0 held: =E!",
 	"label:E held: want:S =E@0 held: =Ed!@0 listed +1000 held: =S!",
 	/* a word that is older than the list's effect says nothing */
-	DRAINING "listed +499 held: =Sd@1000 +1000 held: =E!",
-	DRAINING "+1000 held: =Sd@1000",
+	"label:S held: want:E held: listed +499 held: =Sd@1000 +1000 held: =E!",
+	"label:S held: want:E held: +1000 held: =Sd@1000",
 	/* nor one that is older than what was given away last */
-	DRAINING "listed +2000 allocated +499 held: =Sd@1000 +1000 held: =E!",
+	"label:S held: want:E held: listed +2000 allocated +499 held: =Sd@1000 +1000 held: =E!",
 	/* it waits for the last pod, with longer and longer pauses */
-	DRAINING
-	"listed +1000 held:rdma/hca-1,rdma/hca-2 =Sd@1000 +1000 held:rdma/hca-1 =Sd@1000 +6000 "
-	"held:rdma/hca-1 =Sd@2000 +100000 held:rdma/hca-1 =Sd@10000 +10000 held: =E!",
+	"label:S held: want:E held: listed +1000 held:a-1,a-2 =Sd@1000 +1000 held:a-1 =Sd@1000",
+	"label:S held: want:E held: listed +8000 held:a-1 =Sd@2000 +100000 held:a-1 =Sd@10000",
 	/* and can be called off at any time */
 	"label:S held: want:E want:S =S",
-	DRAINING "listed want:S =S!",
-	DRAINING "listed +600 want:S want:E =S@0 held: =Sd!@0 +600 held: =Sd@1000",
+	"label:S held: want:E held: listed want:S =S!",
+	"label:S held: want:E held: want:S want:E =S@0 held: =Sd!@0 +600 held: =Sd@1000",
 	"label:S held: want:S =S",
 
 	/* without podresources there is no switch, and all goes on as before */
 	"label:S held: want:E silent =S@1000 +1000 silent =S@1000 held: =Sd!@0",
 	"label:S held: want:E away =S@1000",
-	DRAINING "listed +600 silent =Sd@1000 away held: =E!",
+	"label:S held: want:E held: listed +600 silent =Sd@1000 away held: =E!",
 	"label:S held: silent =S",
 
 	/* what the configuration says is known at once, unless it was different before */

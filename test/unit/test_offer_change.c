@@ -47,12 +47,12 @@ static void a_reload_with_other_numbers(G_GNUC_UNUSED void **state)
 	SCAN(stage, HCA("a", 0), HCA("b", 1));
 	stage_look(stage, "a b", "ok");
 	EXPECT_SHOWN(stage, "HHHH", 1);
-	assert_int_equal(offer_asks_from(stage->offer), -1);
+	assert_int_equal(offer_asks_from(stage->offer, -1), -1);
 	stage_at(stage, 5);
 	EVENT(stage, HCA("a", 1), HCA("b", 0));
 	stage_look(stage, "a b", "ok");
 	EXPECT_SHOWN(stage, "HHHH", 1);
-	assert_int_equal(offer_asks_from(stage->offer), 5 * S);
+	assert_int_equal(offer_asks_from(stage->offer, -1), 5 * S);
 	offer_allocated(stage->offer, fresh, 1, 6 * S);
 	stage_at(stage, 7);
 	stage_held(stage, "rdma/r-1 rdma/r-2 rdma/r-3");
@@ -61,7 +61,7 @@ static void a_reload_with_other_numbers(G_GNUC_UNUSED void **state)
 	stage_at(stage, 60);
 	stage_held(stage, "rdma/r-2");
 	EXPECT_SHOWN(stage, "HHHH", 3);
-	assert_int_equal(offer_asks_from(stage->offer), -1);
+	assert_int_equal(offer_asks_from(stage->offer, -1), -1);
 	assert_int_equal(count_of(stage->log->str, "no pod has old device numbers"), 1);
 }
 
@@ -207,13 +207,13 @@ static void fewer_and_more_slots(G_GNUC_UNUSED void **state)
 	configure("hcaMax=2", keeps_all);
 	EXPECT_SHOWN(stage, "HHUU", 4);
 	assert_int_equal(offer_n_retiring(stage->offer), 2);
-	assert_int_equal(offer_asks_from(stage->offer), 601 * S);
+	assert_int_equal(offer_asks_from(stage->offer, -1), 601 * S);
 	stage_at(stage, 700);
 	stage_held(stage, "rdma/r-3");
 	EXPECT_SHOWN(stage, "HHU", 5);
 	stage_held(stage, "");
 	EXPECT_SHOWN(stage, "HH", 6);
-	assert_int_equal(offer_asks_from(stage->offer), -1);
+	assert_int_equal(offer_asks_from(stage->offer, -1), -1);
 }
 
 static void hcas_that_are_not_selected_any_more(G_GNUC_UNUSED void **state)

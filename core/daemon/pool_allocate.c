@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a container gets, and which devices are preferred for it. */
+#include <string.h>
+
+#include "daemon/pool_private.h"
+#include "edge/log.h"
+#include "model/exclusive.h"
+
+static char *pool_resolve(const struct char_file *file, gpointer data, GError **error)
+{
+	Pool *pool = data;
+	char *path = node_check_resolve(pool->host->node_check, file, error);
+
+	/* What the last scan saw is no longer so: look again soon. */
+	if (path == NULL || strcmp(path, file->host_path) != 0)
+		pool->host->rescan(pool, pool->host->data);
+	return path;
+}
+
+static void pool_left_out(const char *text, gpointer data)
+{
+	Pool *pool = data;
+
+	log_warning(pool->config->full_name, "Allocate: %s", text);
+}
+
+static gboolean pool_add_extra_devices(Pool *pool, Allocation *allocation, GError **error)
+{
+	g_auto(GStrv) paths = NULL;
+
+	if (pool->config->extra_devices == NULL)
+		return TRUE;
+	paths = node_check_expand(pool->host->node_check,
+				  (const char *const *)pool->config->extra_devices, error);
+	for (gsize i = 0; paths != NULL && paths[i] != NULL; i++)
+		allocation_add_device(allocation, paths[i]);
+	return paths != NULL;
+}
+
+/* NULL: there are to be none. */
+static DeviceInfoDir *pool_device_info(Pool *pool)
+{
+	const char *dir = pool->host->settings->devinfo_dir;
+
+	if (pool->device_info == NULL && dir[0] != '\0')
+		pool->device_info = device_info_dir_new(dir, pool->config->full_name);
+	return pool->device_info;
+}
+
+void pool_clean_device_info(Pool *pool, const Snapshot *list)
+{
+	if (list->units == NULL || pool_device_info(pool) == NULL)
+		return;
+	for (guint i = 0; i < list->slots->len; i++)
+		device_info_dir_remove(
+			pool->device_info,
+			((const struct slot *)g_ptr_array_index(list->slots, i))->id);
+}
+
+/* Tells the container and the network plugins which devices were given. */
+static void pool_describe(Pool *pool, Allocation *allocation)
+{
+	g_autoptr(GError) error = NULL;
+
+	device_info_add_env(allocation, pool->config);
+	double_watch_allocated(pool->double_watch);
+	if (pool_device_info(pool) != NULL &&
+	    !device_info_dir_write(pool->device_info, allocation, &error))
+		log_warning(pool->config->full_name, "Allocate: %s", error->message);
+}
+
+static Allocation *pool_allocate(Snapshot *snapshot, const char *const *ids, gsize n_ids,
+				 gpointer data, GError **error)
+{
+	Pool *pool = data;
+	const struct file_checker checker = {
+		.resolve = pool_resolve,
+		.left_out = pool_left_out,
+		.data = pool,
+	};
+	g_autoptr(Allocation) allocation =
+		resource_compose(pool->config, snapshot, ids, n_ids, &checker, error);
+
+	if (allocation == NULL || !pool_add_extra_devices(pool, allocation, error))
+		return NULL;
+	if (allocation->grants->len > 0)
+		pool_describe(pool, allocation);
+	allocation_finish(allocation);
+	offer_allocated(pool->offer, ids, n_ids, g_get_monotonic_time());
+	holders_allocated(pool->host->holders);
+	return g_steal_pointer(&allocation);
+}
+
+static GPtrArray *pool_prefer(Snapshot *snapshot, const struct preference *wanted, gpointer data)
+{
+	const Pool *pool = data;
+
+	/* All slots of a shared resource are alike. */
+	if (snapshot->units == NULL)
+		return NULL;
+	return exclusive_prefer(snapshot, (const char *const *)wanted->available,
+				(const char *const *)wanted->must, (gsize)wanted->size,
+				pool->config->allocation_policy);
+}
+
+const struct plugin_ops pool_shared_ops = {.allocate = pool_allocate};
+const struct plugin_ops pool_exclusive_ops = {.allocate = pool_allocate, .prefer = pool_prefer};
