@@ -420,6 +420,7 @@ static void nothing_of_the_machine_is_changed(void **state)
 	node_start_kubelet(node, NULL);
 	node_start_daemon(node);
 	node_kubelet_says(node, LIST("b", 3, 3));
+	await_list(LIST("a", 4, 4));
 	node_command(node, "allocate rdma/a 1 pod-a");
 	node_kubelet_says(node, "{\"event\":\"allocated\"}");
 	node_command(node, "allocate rdma/b 2 pod-b");
