@@ -135,8 +135,9 @@ static void f31_a_late_driver_is_waited_for(void **state)
 		"umad 0000:3b:00.0 0 mlx5_0 1\n",
 	};
 	(void)state;
-	start("dir sys\ndir dev\n", ONE("\"rdmaHcaMax\":2,\"selectors\":{\"drivers\":[\"mlx5_"
-					"core\"]}"));
+	/* With a delay, so that the moment without nodes below is not told. */
+	start("dir sys\ndir dev\n", ONE("\"rdmaHcaMax\":2,\"health\":{\"downDelay\":10},"
+					"\"selectors\":{\"drivers\":[\"mlx5_core\"]}"));
 	node_kubelet_says(node, LIST("r", 0, 0));
 	node_daemon_says(node, "no device that could do RDMA");
 	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++)
