@@ -15,6 +15,7 @@
 #include "rdmadp/backend.h"
 
 struct wrong {
+	char room[2048]; /* so that one that is left behind is noticed */
 	const struct rdmadp_host *host;
 	bool is_empty; /* its root has no bus */
 	int event;
