@@ -8,6 +8,7 @@
 #include "edge/json_writer.h"
 #include "edge/resource_file.h"
 #include "edge/settings.h"
+#include "edge/startup.h"
 #include "model/text.h"
 
 #define LONGEST_PATH 4096
@@ -78,7 +79,7 @@ static void check_node(struct checked *checked, const Options *options, const Se
 	if (checked->unseen != NULL)
 		return;
 	commands_be_quiet();
-	g_autofree char *program = commands_program();
+	g_autofree char *program = startup_program();
 	const struct survey_plan plan = {
 		.settings = settings,
 		.file = file,

@@ -37,13 +37,6 @@ Settings *commands_settings(const Options *options)
 	return settings;
 }
 
-char *commands_program(void)
-{
-	g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
-
-	return program != NULL ? g_steal_pointer(&program) : g_strdup("/proc/self/exe");
-}
-
 gboolean commands_use_state(const Options *options)
 {
 	return options->sysfs == NULL;

@@ -18,8 +18,6 @@ char *explain_text(const Survey *survey, const char *only, gboolean json);
 
 /* --- what they share --- */
 
-/* Path of this program. */
-char *commands_program(void);
 /* From now on only errors are logged: the answer is what is printed. */
 void commands_be_quiet(void);
 /* From the settings file and the command line, for a program that logs errors only; NULL

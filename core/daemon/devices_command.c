@@ -3,6 +3,7 @@
 
 #include "daemon/commands.h"
 #include "daemon/table.h"
+#include "edge/startup.h"
 
 /* Names of the resources that have a device, in file order. */
 static GPtrArray *takers(const Survey *survey, const struct survey_bus *bus, const Device *device)
@@ -142,7 +143,7 @@ int command_devices(const Options *options)
 {
 	g_autoptr(Settings) settings = commands_settings(options);
 	g_autoptr(ResourceFile) file = settings == NULL ? NULL : read_file(settings);
-	g_autofree char *program = commands_program();
+	g_autofree char *program = startup_program();
 	g_autoptr(Survey) survey = NULL;
 	g_autofree char *text = NULL;
 	const struct survey_plan plan = {

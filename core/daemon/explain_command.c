@@ -5,6 +5,7 @@
 #include "daemon/commands.h"
 #include "daemon/reasons.h"
 #include "daemon/table.h"
+#include "edge/startup.h"
 
 static gboolean is_asked_for(const struct survey_resource *resource, const char *only)
 {
@@ -160,7 +161,7 @@ static Survey *take(const Options *options)
 	g_autoptr(Settings) settings = commands_settings(options);
 	g_autoptr(GPtrArray) findings = findings_new();
 	g_autoptr(ResourceFile) file = NULL;
-	g_autofree char *program = commands_program();
+	g_autofree char *program = startup_program();
 
 	if (settings == NULL)
 		return NULL;

@@ -5,6 +5,7 @@
 
 #include "daemon/events.h"
 #include "edge/log.h"
+#include "edge/startup.h"
 
 struct roster {
 	struct roster_host host;
@@ -270,13 +271,6 @@ void roster_rescan(Roster *roster)
 
 /* --- life --- */
 
-static char *own_program(void)
-{
-	g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
-
-	return program != NULL ? g_steal_pointer(&program) : g_strdup("/proc/self/exe");
-}
-
 Roster *roster_new(const struct roster_host *host)
 {
 	Roster *roster = g_new0(Roster, 1);
@@ -296,7 +290,7 @@ Roster *roster_new(const struct roster_host *host)
 		.over = on_over,
 		.data = roster,
 	};
-	roster->program = own_program();
+	roster->program = startup_program();
 	roster->buses = g_ptr_array_new();
 	roster->pools = g_ptr_array_new();
 	roster->events = events_new(&kernel_events, roster);

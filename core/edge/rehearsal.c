@@ -220,17 +220,18 @@ static void fill_attributes(posix_spawnattr_t *attributes)
 	posix_spawnattr_setsigdefault(attributes, &set);
 }
 
-static void fill_actions(posix_spawn_file_actions_t *actions, int output)
+/* The input has ended; to open /dev/null there would have to be a /dev. */
+static void fill_actions(posix_spawn_file_actions_t *actions, int input, int output)
 {
 	posix_spawn_file_actions_init(actions);
+	posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
-	posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
 }
 
 /* 0 or a positive errno. */
-static int spawn(const struct rehearsal_plan *plan, int output, pid_t *ret_pid)
+static int spawn_with(const struct rehearsal_plan *plan, int input, int output, pid_t *ret_pid)
 {
 	const char *const argv[] = {
 		plan->program,	  "rehearse", "--backend-dir", plan->backend_dir, "--sysfs",
@@ -240,11 +241,24 @@ static int spawn(const struct rehearsal_plan *plan, int output, pid_t *ret_pid)
 	int result;
 
 	fill_attributes(&attributes);
-	fill_actions(&actions, output);
+	fill_actions(&actions, input, output);
 	result = posix_spawn(ret_pid, plan->program, &actions, &attributes, (char *const *)argv,
 			     environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
+	return result;
+}
+
+static int spawn(const struct rehearsal_plan *plan, int output, pid_t *ret_pid)
+{
+	int input[2];
+	int result;
+
+	if (pipe2(input, O_CLOEXEC) < 0)
+		return errno;
+	close(input[1]);
+	result = spawn_with(plan, input[0], output, ret_pid);
+	close(input[0]);
 	return result;
 }
 

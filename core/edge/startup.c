@@ -2,6 +2,7 @@
 #include "edge/startup.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,4 +50,13 @@ guint64 startup_raise_descriptors(guint64 wanted)
 			limit = raised;
 	}
 	return limit.rlim_cur;
+}
+
+/* What the kernel was asked to start is known without /proc, too. */
+char *startup_program(void)
+{
+	char *program = g_file_read_link("/proc/self/exe", NULL);
+
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives it as a number */
+	return program != NULL ? program : g_strdup((const char *)getauxval(AT_EXECFN));
 }

@@ -11,3 +11,6 @@ void startup_fill_descriptors(void);
 /* Raises the limit of open files to 'wanted', as far as that is allowed; never lowers
  * it. Returns the limit that holds now. */
 guint64 startup_raise_descriptors(guint64 wanted);
+
+/* The file of this program, so that it can be started again. */
+char *startup_program(void);

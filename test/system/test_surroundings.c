@@ -130,6 +130,32 @@ static void as_many_descriptors_as_are_needed_are_taken(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HIDE_PROC "true" /* a sanitizer needs it */
+#else
+#define HIDE_PROC "mount -t tmpfs none /proc"
+#endif
+
+static void a_system_without_dev_and_proc_is_served(void **state)
+{
+	struct node *node = *state;
+	g_autofree char *script = g_strdup_printf(
+		"exec unshare -m sh -c 'mount --bind %s/kubelet.sock /dev/null && " HIDE_PROC
+		" && exec \"$@\"' sh \"$@\"",
+		node->kubelet_dir);
+	int status;
+	if (geteuid() != 0 ||
+	    !g_spawn_command_line_sync("unshare -m true", NULL, NULL, &status, NULL) || status != 0)
+		skip();
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, script);
+	node_kubelet_says(node, REGISTERED);
+	node_command(node, "allocate rdma/hca 1 pod-a");
+	node_kubelet_says(node, "{\"event\":\"allocated\",\"pod\":\"pod-a\"}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 static void move(const struct node *node, const char *from, const char *to)
 {
 	g_autofree char *old = g_build_filename(node->root, from, NULL);
@@ -167,6 +193,7 @@ int main(void)
 		TEST(a_reader_of_the_log_who_is_gone_stops_nothing),
 		TEST(too_few_descriptors_are_told),
 		TEST(as_many_descriptors_as_are_needed_are_taken),
+		TEST(a_system_without_dev_and_proc_is_served),
 		cmocka_unit_test(a_sysfs_that_comes_late_is_found),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
