@@ -15,7 +15,7 @@ static char *convert(const char *path, GPtrArray *findings)
 	g_autofree char *text = NULL;
 	gsize length;
 
-	text = small_file_read(path, &length, &error);
+	text = small_file_read(path, SMALL_FILE_MIB, &length, &error);
 	if (text != NULL)
 		return sriov_file_convert(text, length, findings);
 	findings_add(findings, FINDING_ERROR, "cannot be read: %s", error->message);

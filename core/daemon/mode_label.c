@@ -45,7 +45,7 @@ static gboolean read_file(ModeLabel *self, gboolean *ret_exclusive)
 	g_autofree char *value = NULL;
 	gsize length;
 
-	text = small_file_read(self->path, &length, &error);
+	text = small_file_read(self->path, SMALL_FILE_MIB, &length, &error);
 	if (text == NULL) {
 		say_trouble(self, error->message);
 		return FALSE;

@@ -306,7 +306,7 @@ enum rdma_netns_mode netlink_rdma_netns_mode(const char *sysfs_root)
 		if (mode >= 0)
 			return mode == 0 ? RDMA_NETNS_EXCLUSIVE : RDMA_NETNS_SHARED;
 	}
-	text = small_file_read(path, &length, NULL);
+	text = small_file_read(path, SMALL_FILE_MIB, &length, NULL);
 	if (text != NULL && (text[0] == 'N' || text[0] == '0'))
 		return RDMA_NETNS_EXCLUSIVE;
 	return RDMA_NETNS_SHARED;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/resource_file.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-
 #include "edge/json.h"
 #include "edge/resource_parse.h"
 #include "edge/resource_reader.h"
+#include "edge/small_file.h"
 
 #define DEFAULT_RESCAN_S 60
 #define LONGEST_PERIOD_S (30 * 24 * 60 * 60)
 /* A ConfigMap holds 1 MiB. */
-#define LARGEST_FILE 4194304
+#define LARGEST_FILE (4 * SMALL_FILE_MIB)
 /* Each has a socket, a server and two lines in the node's status. */
 #define MOST_RESOURCES 1000
 
@@ -149,32 +147,17 @@ ResourceFile *resource_file_parse(const char *text, gsize length, GPtrArray *fin
 	return g_steal_pointer(&file);
 }
 
-/* NULL or why the file had better not be opened: a FIFO would block for ever. */
-static const char *check_file(const char *path)
-{
-	struct stat st;
-	if (stat(path, &st) < 0)
-		return g_strerror(errno);
-	if (S_ISDIR(st.st_mode))
-		return "it is a directory";
-	if (!S_ISREG(st.st_mode))
-		return "it is not a regular file";
-	return st.st_size > LARGEST_FILE ? "it is larger than 4 MiB" : NULL;
-}
-
 ResourceFile *resource_file_read(const char *path, GPtrArray *findings)
 {
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 	gsize length;
-	const char *problem = check_file(path);
-	if (problem == NULL && !g_file_get_contents(path, &text, &length, &error))
-		problem = error->message;
-	if (problem == NULL)
+	text = small_file_read(path, LARGEST_FILE, &length, &error);
+	if (text != NULL)
 		return resource_file_parse(text, length, findings);
 	findings_add(findings, FINDING_ERROR,
 		     "cannot be read: %s; mount the ConfigMap there, or name another file with "
 		     "--resources",
-		     problem);
+		     error->message);
 	return NULL;
 }

@@ -149,12 +149,10 @@ Settings *settings_read(const char *path, gboolean must_exist, GPtrArray *findin
 	g_autofree char *text = NULL;
 	g_autofree char *dir = g_path_get_dirname(path);
 	gsize length;
-	const char *problem = settings_file_problem(path);
-	if (problem == NULL && !g_file_get_contents(path, &text, &length, &error))
-		problem = error->message;
-	if (problem == NULL)
+	text = small_file_read(path, SETTINGS_LARGEST_FILE, &length, &error);
+	if (text != NULL)
 		return settings_parse(text, length, dir, findings);
-	findings_add(findings, FINDING_ERROR, "cannot be read: %s", problem);
+	findings_add(findings, FINDING_ERROR, "cannot be read: %s", error->message);
 	return NULL;
 }
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/settings_scan.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The main text and the library's limit of included files below it. */
 #define DEEPEST_INCLUDE 11
@@ -23,18 +21,6 @@ static void report(struct scan *scan, guint line, const char *what)
 	g_autofree char *where = scan->file == NULL ? g_strdup_printf("line %u", line)
 						    : g_strdup_printf("%s:%u", scan->file, line);
 	findings_add_at(scan->findings, FINDING_ERROR, where, "%s", what);
-}
-
-const char *settings_file_problem(const char *path)
-{
-	struct stat st;
-	if (stat(path, &st) < 0)
-		return g_strerror(errno);
-	if (S_ISDIR(st.st_mode))
-		return "it is a directory";
-	if (!S_ISREG(st.st_mode))
-		return "it is not a regular file";
-	return st.st_size > SETTINGS_LARGEST_FILE ? "it is larger than 1 MiB" : NULL;
 }
 
 static void skip_line(struct scan *scan)
@@ -105,11 +91,13 @@ static gboolean scan_included(struct scan *scan, const char *name)
 {
 	g_autofree char *path = g_strconcat(scan->dir, "/", name, NULL);
 	g_autofree char *text = NULL;
-	const char *problem = settings_file_problem(path);
+	g_autoptr(GError) error = NULL;
+	const char *problem = NULL;
+	gsize length;
 	if (strchr(name, '\\') != NULL)
 		problem = "its name has a '\\'";
-	if (problem == NULL && !g_file_get_contents(path, &text, NULL, NULL))
-		problem = "it cannot be read";
+	else if ((text = small_file_read(path, SETTINGS_LARGEST_FILE, &length, &error)) == NULL)
+		problem = error->message;
 	if (problem == NULL)
 		return scan->depth >= DEEPEST_INCLUDE || scan_text(text, name, scan);
 	g_autofree char *what = g_strdup_printf("'%s' cannot be included: %s", path, problem);

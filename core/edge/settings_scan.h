@@ -6,12 +6,10 @@
  */
 #pragma once
 
+#include "edge/small_file.h"
 #include "model/finding.h"
 
-#define SETTINGS_LARGEST_FILE 1048576
-
-/* NULL or why 'path' had better not be read. */
-const char *settings_file_problem(const char *path);
+#define SETTINGS_LARGEST_FILE SMALL_FILE_MIB
 
 /* 'dir' is where included files are. FALSE if the library must not see the text. */
 gboolean settings_scan(const char *text, const char *dir, GPtrArray *findings);

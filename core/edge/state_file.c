@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "edge/small_file.h"
+
 #define TEMPORARY_NAME STATE_FILE_NAME ".new"
 /* A thousand HCAs with all that is known of them are a third of this. */
-#define LARGEST_FILE ((gsize)4 * 1024 * 1024)
+#define LARGEST_FILE (4 * SMALL_FILE_MIB)
 #define LONGEST_BOOT_ID 64
 
 #define refuse(error, ...)                                                                         \
@@ -29,59 +31,31 @@ static void refuse_errno(GError **error, const char *what)
 
 /* --- reading --- */
 
-/* The whole file, at most 'limit' bytes. Files below /proc have no size. */
-static GString *read_all(int fd, gsize limit, GError **error)
+static char *read_file(int dir_fd, const char *path, gsize limit, gsize *ret_length, GError **error)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
-	char part[4096];
-	ssize_t n = 1;
+	g_autoptr(GError) why = NULL;
+	char *text = small_file_read_at(dir_fd, path, limit, ret_length, &why);
 
-	while (n != 0) {
-		n = read(fd, part, sizeof(part));
-		if (n < 0 && errno != EINTR) {
-			refuse_errno(error, "it cannot be read");
-			return NULL;
-		}
-		if (n > 0)
-			g_string_append_len(text, part, n);
-		if (text->len > limit) {
-			refuse(error, "it is longer than %zu bytes", limit);
-			return NULL;
-		}
-	}
-	return g_steal_pointer(&text);
-}
-
-static GString *read_file(int dir_fd, const char *path, gsize limit, GError **error)
-{
-	/* Opening a FIFO, reading a device: neither may make us wait. */
-	int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-	GString *text = NULL;
-
-	if (fd < 0) {
-		refuse_errno(error, "it cannot be opened");
-		return NULL;
-	}
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-		text = read_all(fd, limit, error);
-	else
-		refuse(error, "it is not a regular file");
-	close(fd);
+	if (text == NULL)
+		g_set_error(error, STATE_FILE_ERROR,
+			    g_error_matches(why, G_FILE_ERROR, G_FILE_ERROR_NOENT)
+				    ? STATE_FILE_ERROR_MISSING
+				    : STATE_FILE_ERROR_UNUSABLE,
+			    "it cannot be read: %s", why->message);
 	return text;
 }
 
 char *state_file_boot_id(const char *path, GError **error)
 {
-	GString *text = read_file(AT_FDCWD, path, LONGEST_BOOT_ID, error);
-	g_autofree char *word = NULL;
+	gsize length;
+	g_autofree char *word = read_file(AT_FDCWD, path, SMALL_FILE_MIB, &length, error);
 
-	if (text == NULL) {
+	if (word == NULL) {
 		g_prefix_error(error, "'%s': ", path);
 		return NULL;
 	}
-	word = g_strstrip(g_string_free(text, FALSE));
-	if (word[0] == '\0' || !g_str_is_ascii(word)) {
+	g_strstrip(word);
+	if (word[0] == '\0' || strlen(word) > LONGEST_BOOT_ID || !g_str_is_ascii(word)) {
 		refuse(error, "'%s': it has no boot id", path);
 		return NULL;
 	}
@@ -91,15 +65,16 @@ char *state_file_boot_id(const char *path, GError **error)
 SavedState *state_file_read(const char *dir, const char *boot_id, GError **error)
 {
 	int dir_fd = open(dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	g_autoptr(GString) text = NULL;
+	g_autofree char *text = NULL;
+	gsize length;
 
 	if (dir_fd < 0) {
 		refuse_errno(error, "its directory cannot be opened");
 		return NULL;
 	}
-	text = read_file(dir_fd, STATE_FILE_NAME, LARGEST_FILE, error);
+	text = read_file(dir_fd, STATE_FILE_NAME, LARGEST_FILE, &length, error);
 	close(dir_fd);
-	return text == NULL ? NULL : state_file_parse(text->str, text->len, boot_id, error);
+	return text == NULL ? NULL : state_file_parse(text, length, boot_id, error);
 }
 
 /* --- writing --- */

@@ -207,7 +207,7 @@ static void a_fifo_in_its_place_stops_nothing(void **state)
 	node_stop_daemon(node);
 	fixture_delete(node->root, "state/state.json");
 	fixture_apply(node->root, "fifo state/state.json\n");
-	expect_anew(node, "state.json' is not used: it is not a regular file");
+	expect_anew(node, "state.json' is not used: it cannot be read: it is not a regular file");
 	node_stop_kubelet(node, 0);
 }
 

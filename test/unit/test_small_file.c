@@ -23,7 +23,7 @@ static void files_are_read_and_nothing_else(void **state)
 		{"sys/large", "it is larger than 1 MiB"},
 		{"sys/none", "No such file or directory"},
 		{"sys/fifo", "it is not a regular file"},
-		{"sys", "it is not a regular file"},
+		{"sys", "it is a directory"},
 	};
 	g_autofree char *root =
 		fixture_new("file sys/text = one\\ntwo\nlink sys/link -> text\n"
@@ -35,7 +35,7 @@ static void files_are_read_and_nothing_else(void **state)
 		g_autofree char *path = g_build_filename(root, cases[i].name, NULL);
 		g_autoptr(GError) error = NULL;
 		gsize length = 0;
-		g_autofree char *text = small_file_read(path, &length, &error);
+		g_autofree char *text = small_file_read(path, SMALL_FILE_MIB, &length, &error);
 
 		if (cases[i].text != NULL)
 			assert_string_equal(text != NULL ? text : error->message, cases[i].text);

@@ -237,18 +237,18 @@ static void what_is_no_file_is_refused_at_once(G_GNUC_UNUSED void **state)
 	g_autofree char *path = path_of("state.json");
 	int fd;
 
-	expect_refused(STATE_FILE_ERROR_MISSING, "it cannot be opened: No such file or directory");
+	expect_refused(STATE_FILE_ERROR_MISSING, "it cannot be read: No such file or directory");
 	assert_int_equal(mkdir(path, 0700), 0);
-	expect_refused(STATE_FILE_ERROR_UNUSABLE, "it is not a regular file");
+	expect_refused(STATE_FILE_ERROR_UNUSABLE, "it cannot be read: it is a directory");
 	g_rmdir(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	expect_refused(STATE_FILE_ERROR_UNUSABLE, "it is not a regular file");
+	expect_refused(STATE_FILE_ERROR_UNUSABLE, "it cannot be read: it is not a regular file");
 	g_unlink(path);
 	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
 	close(fd);
-	expect_refused(STATE_FILE_ERROR_UNUSABLE, "it is longer than 4194304 bytes");
+	expect_refused(STATE_FILE_ERROR_UNUSABLE, "it cannot be read: it is larger than 4 MiB");
 	g_unlink(path);
 }
 
