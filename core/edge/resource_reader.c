@@ -256,3 +256,16 @@ const char *reader_text(const JsonValue *value, GPtrArray *findings)
 	}
 	return text;
 }
+
+char *reader_checked_text(const JsonValue *value, const char *(*check)(const char *text),
+			  GPtrArray *findings)
+{
+	const char *text = reader_text(value, findings);
+	if (text == NULL)
+		return NULL;
+	const char *problem = check == NULL ? NULL : check(text);
+	if (problem == NULL)
+		return g_strdup(text);
+	reader_error(value, findings, "\"%s\" %s", text, problem);
+	return NULL;
+}

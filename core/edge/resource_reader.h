@@ -47,3 +47,7 @@ gboolean reader_choice(const JsonValue *value, const char *const *words, int *re
 		       GPtrArray *findings);
 /* Text that is not empty and has no white space at its ends. Borrowed. */
 const char *reader_text(const JsonValue *value, GPtrArray *findings);
+/* The same, a copy, if 'check' (or NULL) has nothing against it; it returns NULL or what is
+ * wrong, to follow the text in the message. */
+char *reader_checked_text(const JsonValue *value, const char *(*check)(const char *text),
+			  GPtrArray *findings);

@@ -82,20 +82,19 @@ static char *convert_id(const JsonValue *item, enum selector_key key, const char
 	return id;
 }
 
+static const char *check_driver(const char *text)
+{
+	return strpbrk(text, "/: \t*#") == NULL
+		       ? NULL
+		       : "is not the name of a driver, such as \"mlx5_core\"";
+}
+
 static char *convert_driver(const JsonValue *item, enum selector_key key, const char *bus,
 			    GPtrArray *findings)
 {
 	(void)key;
 	(void)bus;
-	const char *text = reader_text(item, findings);
-	if (text == NULL)
-		return NULL;
-	if (strpbrk(text, "/: \t*#") != NULL) {
-		reader_error(item, findings,
-			     "\"%s\" is not the name of a driver, such as \"mlx5_core\"", text);
-		return NULL;
-	}
-	return g_strdup(text);
+	return reader_checked_text(item, check_driver, findings);
 }
 
 /* Says where a value belongs that is no interface name; FALSE if it may be one. */
@@ -227,14 +226,7 @@ static char *convert_rdma_device(const JsonValue *item, enum selector_key key, c
 {
 	(void)key;
 	(void)bus;
-	const char *text = reader_text(item, findings);
-	if (text == NULL)
-		return NULL;
-	const char *problem = value_check_rdma_device(text);
-	if (problem == NULL)
-		return g_strdup(text);
-	reader_error(item, findings, "\"%s\" %s", text, problem);
-	return NULL;
+	return reader_checked_text(item, value_check_rdma_device, findings);
 }
 
 static const char *check_pf_name(const char *name)

@@ -63,19 +63,6 @@ GStrv resource_parse_list(const JsonValue *list, enum selector_key key, const ch
 	return end_values(&values);
 }
 
-static char *parse_text(const JsonValue *item, const char *(*check)(const char *text),
-			GPtrArray *findings)
-{
-	const char *text = reader_text(item, findings);
-	if (text == NULL)
-		return NULL;
-	const char *problem = check == NULL ? NULL : check(text);
-	if (problem == NULL)
-		return g_strdup(text);
-	reader_error(item, findings, "\"%s\" %s", text, problem);
-	return NULL;
-}
-
 GStrv resource_parse_texts(const JsonValue *list, const char *(*check)(const char *text),
 			   GPtrArray *findings)
 {
@@ -84,7 +71,7 @@ GStrv resource_parse_texts(const JsonValue *list, const char *(*check)(const cha
 	struct values values = begin_values();
 	for (guint i = 0; i < list->items->len; i++) {
 		const JsonValue *item = g_ptr_array_index(list->items, i);
-		add_value(&values, item, parse_text(item, check, findings), findings);
+		add_value(&values, item, reader_checked_text(item, check, findings), findings);
 	}
 	return end_values(&values);
 }
