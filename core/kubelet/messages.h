@@ -68,6 +68,9 @@ struct holding {
 	char *resource;
 	GPtrArray *ids; /* char *, in the kubelet's order */
 };
+/* A GDestroyNotify. */
+void holding_free(gpointer data);
+
 /* A ListPodResourcesResponse: struct holding *, the kubelet's entries merged so that
  * a resource comes once for each container. */
 GPtrArray *messages_unpack_pod_resources(GBytes *bytes, GError **error);

@@ -163,7 +163,7 @@ gboolean messages_unpack_status(GBytes *bytes, char **ret_refusal, GError **erro
 	return TRUE;
 }
 
-static void holding_free(gpointer data)
+void holding_free(gpointer data)
 {
 	struct holding *holding = data;
 

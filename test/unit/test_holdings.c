@@ -9,19 +9,6 @@
 
 #include <cmocka.h>
 
-/* As messages_unpack_pod_resources makes them. */
-static void holding_free(gpointer data)
-{
-	struct holding *holding = data;
-
-	g_free(holding->name_space);
-	g_free(holding->pod);
-	g_free(holding->container);
-	g_free(holding->resource);
-	g_ptr_array_unref(holding->ids);
-	g_free(holding);
-}
-
 /* "pod container resource id id …" */
 static struct holding *holding_of(const char *words)
 {
