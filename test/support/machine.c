@@ -37,6 +37,15 @@ struct machine *machine_new(const struct rdmadp_backend *backend, const char *fi
 	return machine;
 }
 
+struct machine *machine_scanned(const struct rdmadp_backend *backend, const char *name)
+{
+	g_autofree char *file = g_strconcat(MACHINES, name, ".txt", NULL);
+	struct machine *machine = machine_new(backend, file);
+
+	machine_scan(machine);
+	return machine;
+}
+
 void machine_free(struct machine *machine)
 {
 	machine->backend->fini(machine->instance);

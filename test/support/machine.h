@@ -9,6 +9,8 @@
 
 #include "model/device.h"
 
+#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
+
 struct machine {
 	struct rdmadp_host host; /* first: the log function finds the rest by it */
 	const struct rdmadp_backend *backend;
@@ -22,6 +24,8 @@ struct machine {
 
 /* 'fixture' as for fixture_new. Does not scan yet. */
 struct machine *machine_new(const struct rdmadp_backend *backend, const char *fixture);
+/* One of the fixtures of machines, by its name, scanned once. */
+struct machine *machine_scanned(const struct rdmadp_backend *backend, const char *name);
 void machine_free(struct machine *machine);
 void machine_scan(struct machine *machine);
 
@@ -30,6 +34,12 @@ const struct rdmadp_device *machine_device(const struct machine *machine, const 
 /* "ok text", "unknown text", "link text": the answer of health about a device that the
  * last scan found. */
 char *machine_health(struct machine *machine, const char *id);
+/* 'expected' as machine_health has it. */
+#define ASSERT_HEALTH(machine, id, expected)                                                       \
+	do {                                                                                       \
+		g_autofree char *health_ = machine_health(machine, id);                            \
+		assert_string_equal(health_, expected);                                            \
+	} while (0)
 /* All devices as dump_device writes them. */
 char *machine_dump(const struct machine *machine);
 /* Empties the log. */

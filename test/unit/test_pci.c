@@ -16,25 +16,7 @@
 
 #include <cmocka.h>
 
-#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
-
 static const struct rdmadp_backend *pci;
-
-static struct machine *scanned(const char *name)
-{
-	g_autofree char *file = g_strconcat(MACHINES, name, ".txt", NULL);
-	struct machine *machine = machine_new(pci, file);
-
-	machine_scan(machine);
-	return machine;
-}
-
-static void assert_health(struct machine *machine, const char *id, const char *expected)
-{
-	g_autofree char *health = machine_health(machine, id);
-
-	assert_string_equal(health, expected);
-}
 
 /* --- what is found --- */
 
@@ -67,7 +49,7 @@ static void machines_are_described_as_expected(void **state)
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *file = g_strconcat(MACHINES, names[i], ".pci.expected", NULL);
-		struct machine *machine = scanned(names[i]);
+		struct machine *machine = machine_scanned(pci, names[i]);
 		g_autofree char *dump = machine_dump(machine);
 		g_autoptr(GError) error = NULL;
 
@@ -79,7 +61,7 @@ static void machines_are_described_as_expected(void **state)
 
 static void two_scans_say_the_same_and_complain_once(void **state)
 {
-	struct machine *machine = scanned("garbage");
+	struct machine *machine = machine_scanned(pci, "garbage");
 	g_autofree char *first = machine_dump(machine);
 	g_autofree char *log = machine_take_log(machine);
 	g_autofree char *second = NULL;
@@ -128,7 +110,7 @@ static int refuse(void *sink, const struct rdmadp_device *device)
 
 static void a_refused_device_ends_the_scan(void **state)
 {
-	struct machine *machine = scanned("f01-roce-no-issm");
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
 	int calls = 0;
 
 	(void)state;
@@ -139,7 +121,7 @@ static void a_refused_device_ends_the_scan(void **state)
 
 static void of_other_functions_only_the_class_is_read(void **state)
 {
-	struct machine *machine = scanned("f01-roce-no-issm");
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
 	int disk = opens_watch(machine->sysfs_root, "bus/pci/devices/0000:01:00.0");
 	int adapter = opens_watch(machine->sysfs_root, "bus/pci/devices/0000:3b:00.0");
 	g_autoptr(GHashTable) of_disk = NULL;
@@ -174,24 +156,24 @@ static void a_big_machine_is_scanned_whole(void **state)
 
 static void a_booting_machine_becomes_complete(void **state)
 {
-	struct machine *machine = scanned("f03-partial-boot");
+	struct machine *machine = machine_scanned(pci, "f03-partial-boot");
 
 	(void)state;
 	assert_int_equal(machine_device(machine, "0000:3b:00.0")->n_nodes, 1);
-	assert_health(machine, "0000:3b:00.0", "files mlx5_0 has no uverbs device");
+	ASSERT_HEALTH(machine, "0000:3b:00.0", "files mlx5_0 has no uverbs device");
 	fixture_apply(machine->root, "uverbs 0000:3b:00.0 0 mlx5_0\numad 0000:3b:00.0 0 mlx5_0 1\n"
 				     "uverbs 0000:3b:00.1 1 mlx5_1\n");
 	machine_scan(machine);
 	assert_int_equal(machine_device(machine, "0000:3b:00.0")->n_nodes, 3);
 	assert_int_equal(machine_device(machine, "0000:3b:00.1")->n_nodes, 3);
-	assert_health(machine, "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'");
 	machine_free(machine);
 }
 
 /* A pod gives the VF back: the kernel has made everything anew. */
 static void a_vf_that_returns_from_a_pod_has_new_names(void **state)
 {
-	struct machine *machine = scanned("f06-vf-in-pod-exclusive");
+	struct machine *machine = machine_scanned(pci, "f06-vf-in-pod-exclusive");
 	const struct rdmadp_device *vf = machine_device(machine, "0000:12:00.2");
 
 	(void)state;
@@ -215,12 +197,12 @@ static void a_vf_that_returns_from_a_pod_has_new_names(void **state)
 
 static void a_function_comes_and_goes(void **state)
 {
-	struct machine *machine = scanned("f05-vf-netdev-in-pod");
+	struct machine *machine = machine_scanned(pci, "f05-vf-netdev-in-pod");
 
 	(void)state;
 	assert_non_null(machine_device(machine, "0000:12:00.2"));
 	fixture_delete(machine->root, "sys/bus/pci/devices/0000:12:00.2");
-	assert_health(machine, "0000:12:00.2", "gone '0000:12:00.2' is not on the bus");
+	ASSERT_HEALTH(machine, "0000:12:00.2", "gone '0000:12:00.2' is not on the bus");
 	machine_scan(machine);
 	assert_null(machine_device(machine, "0000:12:00.2"));
 	assert_string_equal(machine_device(machine, "0000:12:00.3")->parent_id, "0000:12:00.0");
@@ -286,7 +268,7 @@ static void match_knows_the_spellings(void **state)
 		{"0000:26:00.0", "colour", "red", -EINVAL},
 		{"0000:26:00.0", "vf_index", "x", -EINVAL},
 	};
-	struct machine *machine = scanned("vendors");
+	struct machine *machine = machine_scanned(pci, "vendors");
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -298,7 +280,7 @@ static void match_knows_the_spellings(void **state)
 
 static void match_knows_functions_of_functions(void **state)
 {
-	struct machine *machine = scanned("f08-switchdev");
+	struct machine *machine = machine_scanned(pci, "f08-switchdev");
 	const struct rdmadp_device *vf = machine_device(machine, "0000:81:00.3");
 
 	(void)state;

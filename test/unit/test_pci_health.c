@@ -15,25 +15,7 @@
 
 #include <cmocka.h>
 
-#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
-
 static const struct rdmadp_backend *pci;
-
-static struct machine *scanned(const char *name)
-{
-	g_autofree char *file = g_strconcat(MACHINES, name, ".txt", NULL);
-	struct machine *machine = machine_new(pci, file);
-
-	machine_scan(machine);
-	return machine;
-}
-
-static void assert_health(struct machine *machine, const char *id, const char *expected)
-{
-	g_autofree char *health = machine_health(machine, id);
-
-	assert_string_equal(health, expected);
-}
 
 static void health_of_whole_machines(void **state)
 {
@@ -63,9 +45,9 @@ static void health_of_whole_machines(void **state)
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct machine *machine = scanned(cases[i].machine);
+		struct machine *machine = machine_scanned(pci, cases[i].machine);
 
-		assert_health(machine, cases[i].id, cases[i].health);
+		ASSERT_HEALTH(machine, cases[i].id, cases[i].health);
 		machine_free(machine);
 	}
 }
@@ -93,24 +75,24 @@ static void health_follows_the_port(void **state)
 		{"", "unknown mlx5_0 port 1: 'state' cannot be read: No data available"},
 		{"4: ACTIVE", "ok mlx5_0 port 1 is '4: ACTIVE'"},
 	};
-	struct machine *machine = scanned("f01-roce-no-issm");
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		set_state(machine, "mlx5_0", cases[i].state);
-		assert_health(machine, "0000:3b:00.0", cases[i].health);
+		ASSERT_HEALTH(machine, "0000:3b:00.0", cases[i].health);
 	}
 	machine_free(machine);
 }
 
 static void an_interface_that_is_down_is_named(void **state)
 {
-	struct machine *machine = scanned("f01-roce-no-issm");
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
 
 	(void)state;
 	set_state(machine, "mlx5_0", "1: DOWN");
 	fixture_write(machine->root, "sys/class/net/ens1f0np0/flags", "0x1002");
-	assert_health(machine, "0000:3b:00.0",
+	ASSERT_HEALTH(machine, "0000:3b:00.0",
 		      "link mlx5_0 port 1 is '1: DOWN': interface 'ens1f0np0' is administratively "
 		      "down");
 	machine_free(machine);
@@ -118,18 +100,18 @@ static void an_interface_that_is_down_is_named(void **state)
 
 static void a_vf_follows_its_uplink(void **state)
 {
-	struct machine *machine = scanned("f34-vf-down-policy");
+	struct machine *machine = machine_scanned(pci, "f34-vf-down-policy");
 
 	(void)state;
-	assert_health(machine, "0000:12:00.1",
+	ASSERT_HEALTH(machine, "0000:12:00.1",
 		      "ok mlx5_1 port 1 is '1: DOWN', which counts as idle: the uplink "
 		      "'0000:12:00.0' has mlx5_0 port 1 is '4: ACTIVE'");
 	set_state(machine, "mlx5_1", "4: ACTIVE");
 	set_state(machine, "mlx5_0", "1: DOWN");
-	assert_health(machine, "0000:12:00.1",
+	ASSERT_HEALTH(machine, "0000:12:00.1",
 		      "link uplink '0000:12:00.0': mlx5_0 port 1 is '1: DOWN'");
 	set_state(machine, "mlx5_0", "");
-	assert_health(machine, "0000:12:00.1",
+	ASSERT_HEALTH(machine, "0000:12:00.1",
 		      "unknown uplink '0000:12:00.0': mlx5_0 port 1: 'state' cannot be read: No "
 		      "data available");
 	machine_free(machine);
@@ -137,31 +119,31 @@ static void a_vf_follows_its_uplink(void **state)
 
 static void a_vf_without_uplink_in_view_is_judged_by_itself(void **state)
 {
-	struct machine *machine = scanned("f34-vf-down-policy");
+	struct machine *machine = machine_scanned(pci, "f34-vf-down-policy");
 
 	(void)state;
 	fixture_apply(machine->root, "net 0000:12:00.1 ib1 type=32 up=1");
 	machine_scan(machine);
 	fixture_delete(machine->root, "sys/devices/pci0000:00/0000:12:00.0/infiniband");
-	assert_health(machine, "0000:12:00.1", "link mlx5_1 port 1 is '1: DOWN'");
+	ASSERT_HEALTH(machine, "0000:12:00.1", "link mlx5_1 port 1 is '1: DOWN'");
 	fixture_write(machine->root, "sys/class/net/ib1/flags", "0x1002");
-	assert_health(machine, "0000:12:00.1",
+	ASSERT_HEALTH(machine, "0000:12:00.1",
 		      "ok mlx5_1 port 1 is '1: DOWN' because its interface is not in use");
 	set_state(machine, "mlx5_1", "4: ACTIVE");
-	assert_health(machine, "0000:12:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "0000:12:00.1", "ok mlx5_1 port 1 is '4: ACTIVE'");
 	machine_free(machine);
 }
 
 static void ports_of_representors_do_not_count(void **state)
 {
-	struct machine *machine = scanned("f08-switchdev");
+	struct machine *machine = machine_scanned(pci, "f08-switchdev");
 
 	(void)state;
 	set_state(machine, "mlx5_0", "1: DOWN");
 	fixture_write(machine->root, "sys/class/infiniband/mlx5_0/ports/3/state", "4: ACTIVE");
-	assert_health(machine, "0000:81:00.1",
+	ASSERT_HEALTH(machine, "0000:81:00.1",
 		      "link uplink '0000:81:00.0': mlx5_0 port 1 is '1: DOWN'");
-	assert_health(machine, "0000:81:00.0",
+	ASSERT_HEALTH(machine, "0000:81:00.0",
 		      "files switchdev representor device: mlx5_0 carries raw packets only, no "
 		      "RoCE; select its virtual functions (pfNames)");
 	machine_free(machine);
@@ -169,7 +151,7 @@ static void ports_of_representors_do_not_count(void **state)
 
 static void a_renamed_rdma_device_is_found_by_its_uverbs(void **state)
 {
-	struct machine *machine = scanned("f14-ipoib-guid");
+	struct machine *machine = machine_scanned(pci, "f14-ipoib-guid");
 
 	(void)state;
 	fixture_delete(machine->root, "sys/class/infiniband/mlx5_0");
@@ -177,18 +159,18 @@ static void a_renamed_rdma_device_is_found_by_its_uverbs(void **state)
 		       "sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/infiniband");
 	fixture_apply(machine->root, "ib 0000:d8:00.0 ibp216s0\n"
 				     "uverbs 0000:d8:00.0 0 ibp216s0\n");
-	assert_health(machine, "0000:d8:00.0", "ok ibp216s0 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "0000:d8:00.0", "ok ibp216s0 port 1 is '4: ACTIVE'");
 	machine_free(machine);
 }
 
 static void a_lost_character_device_is_a_matter_of_files(void **state)
 {
-	struct machine *machine = scanned("f14-ipoib-guid");
+	struct machine *machine = machine_scanned(pci, "f14-ipoib-guid");
 
 	(void)state;
 	fixture_delete(machine->root,
 		       "sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/infiniband_verbs/uverbs0");
-	assert_health(machine, "0000:d8:00.0", "files /dev/infiniband/uverbs0 of mlx5_0 is gone");
+	ASSERT_HEALTH(machine, "0000:d8:00.0", "files /dev/infiniband/uverbs0 of mlx5_0 is gone");
 	machine_free(machine);
 }
 
@@ -242,7 +224,7 @@ static void answer(const char *fifo, const gint *done)
 
 static void a_hung_port_holds_its_own_read_only(void **state)
 {
-	struct machine *machine = scanned("f22-unreadable");
+	struct machine *machine = machine_scanned(pci, "f22-unreadable");
 	g_autofree char *fifo =
 		g_strdup_printf("%s/class/infiniband/mlx5_0/ports/1/state", machine->sysfs_root);
 	struct reading reading = {machine, NULL, 0};
@@ -250,7 +232,7 @@ static void a_hung_port_holds_its_own_read_only(void **state)
 	int devices = 0;
 
 	(void)state;
-	assert_health(machine, "0000:5e:00.0", "ok mlx5_1 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "0000:5e:00.0", "ok mlx5_1 port 1 is '4: ACTIVE'");
 	assert_int_equal(pci->discover(machine->instance, count, &devices), 0);
 	assert_int_equal(devices, 3);
 	answer(fifo, &reading.done);

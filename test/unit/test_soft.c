@@ -13,29 +13,11 @@
 
 #include <cmocka.h>
 
-#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
-
 static const struct rdmadp_backend *soft;
-
-static struct machine *scanned(const char *name)
-{
-	g_autofree char *file = g_strconcat(MACHINES, name, ".txt", NULL);
-	struct machine *machine = machine_new(soft, file);
-
-	machine_scan(machine);
-	return machine;
-}
-
-static void assert_health(struct machine *machine, const char *id, const char *expected)
-{
-	g_autofree char *health = machine_health(machine, id);
-
-	assert_string_equal(health, expected);
-}
 
 static void machines_are_described_as_expected(void **state)
 {
-	struct machine *machine = scanned("soft");
+	struct machine *machine = machine_scanned(soft, "soft");
 	g_autofree char *dump = machine_dump(machine);
 	g_autoptr(GError) error = NULL;
 
@@ -51,7 +33,7 @@ static void real_adapters_are_not_its_business(void **state)
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-		struct machine *machine = scanned(names[i]);
+		struct machine *machine = machine_scanned(soft, names[i]);
 
 		assert_int_equal(machine->devices->len, 0);
 		machine_free(machine);
@@ -60,7 +42,7 @@ static void real_adapters_are_not_its_business(void **state)
 
 static void a_bond_above_the_interface_counts(void **state)
 {
-	struct machine *machine = scanned("soft");
+	struct machine *machine = machine_scanned(soft, "soft");
 	const struct rdmadp_device *device;
 
 	(void)state;
@@ -75,33 +57,33 @@ static void a_bond_above_the_interface_counts(void **state)
 
 static void health_follows_the_port(void **state)
 {
-	struct machine *machine = scanned("soft");
+	struct machine *machine = machine_scanned(soft, "soft");
 
 	(void)state;
-	assert_health(machine, "rxe0", "ok rxe0 port 1 is '4: ACTIVE'");
-	assert_health(machine, "rxe1", "link rxe1 port 1 is '1: DOWN'");
+	ASSERT_HEALTH(machine, "rxe0", "ok rxe0 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "rxe1", "link rxe1 port 1 is '1: DOWN'");
 	fixture_write(machine->root, "sys/class/net/eth1/flags", "0x1002");
-	assert_health(machine, "rxe1",
+	ASSERT_HEALTH(machine, "rxe1",
 		      "link rxe1 port 1 is '1: DOWN': interface 'eth1' is administratively down");
 	machine_free(machine);
 }
 
 static void a_device_that_is_gone_is_not_its_successor(void **state)
 {
-	struct machine *machine = scanned("soft");
+	struct machine *machine = machine_scanned(soft, "soft");
 
 	(void)state;
 	fixture_delete(machine->root, "sys/class/infiniband/rxe0");
 	fixture_write(machine->root, "sys/class/infiniband_verbs/uverbs0/ibdev", "siw0");
-	assert_health(machine, "rxe0", "gone 'rxe0' does not exist");
+	ASSERT_HEALTH(machine, "rxe0", "gone 'rxe0' does not exist");
 	fixture_write(machine->root, "sys/class/infiniband_verbs/uverbs2/ibdev", "rxe9");
-	assert_health(machine, "siw0", "files its uverbs device belongs to 'rxe9' by now");
+	ASSERT_HEALTH(machine, "siw0", "files its uverbs device belongs to 'rxe9' by now");
 	machine_free(machine);
 }
 
 static void match_knows_the_drivers(void **state)
 {
-	struct machine *machine = scanned("soft");
+	struct machine *machine = machine_scanned(soft, "soft");
 	const struct rdmadp_device *rxe = machine_device(machine, "rxe0");
 	const struct rdmadp_device *siw = machine_device(machine, "siw0");
 

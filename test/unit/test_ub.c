@@ -15,25 +15,7 @@
 
 #include <cmocka.h>
 
-#define MACHINES SOURCE_DIR "/test/fixtures/machines/"
-
 static const struct rdmadp_backend *ub;
-
-static struct machine *scanned(const char *name)
-{
-	g_autofree char *file = g_strconcat(MACHINES, name, ".txt", NULL);
-	struct machine *machine = machine_new(ub, file);
-
-	machine_scan(machine);
-	return machine;
-}
-
-static void assert_health(struct machine *machine, const char *id, const char *expected)
-{
-	g_autofree char *health = machine_health(machine, id);
-
-	assert_string_equal(health, expected);
-}
 
 static void machines_are_described_as_expected(void **state)
 {
@@ -42,7 +24,7 @@ static void machines_are_described_as_expected(void **state)
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree char *file = g_strconcat(MACHINES, names[i], ".ub.expected", NULL);
-		struct machine *machine = scanned(names[i]);
+		struct machine *machine = machine_scanned(ub, names[i]);
 		g_autofree char *dump = machine_dump(machine);
 		g_autoptr(GError) error = NULL;
 
@@ -54,7 +36,7 @@ static void machines_are_described_as_expected(void **state)
 
 static void odd_entities_are_said_once(void **state)
 {
-	struct machine *machine = scanned("ub-odd");
+	struct machine *machine = machine_scanned(ub, "ub-odd");
 	g_autofree char *log = machine_take_log(machine);
 	g_autofree char *again = NULL;
 
@@ -72,7 +54,7 @@ static void odd_entities_are_said_once(void **state)
 
 static void a_machine_without_the_bus_has_no_devices(void **state)
 {
-	struct machine *machine = scanned("f01-roce-no-issm");
+	struct machine *machine = machine_scanned(ub, "f01-roce-no-issm");
 	g_autofree char *log = machine_take_log(machine);
 
 	(void)state;
@@ -84,7 +66,7 @@ static void a_machine_without_the_bus_has_no_devices(void **state)
 static void what_has_effects_is_not_read(void **state)
 {
 	static const char *const never[] = {"config", "resource", "instance", "numa", "ubc"};
-	struct machine *machine = scanned("ub-a11");
+	struct machine *machine = machine_scanned(ub, "ub-a11");
 	int entity = opens_watch(machine->sysfs_root, "bus/ub/devices/0000f");
 	int bus = opens_watch(machine->sysfs_root, "bus/ub");
 	g_autoptr(GHashTable) of_entity = NULL;
@@ -104,32 +86,32 @@ static void what_has_effects_is_not_read(void **state)
 
 static void health_follows_ports_and_the_guid(void **state)
 {
-	struct machine *machine = scanned("ub-a11");
+	struct machine *machine = machine_scanned(ub, "ub-a11");
 
 	(void)state;
-	assert_health(machine, "0000f", "ok hrn5_0 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "0000f", "ok hrn5_0 port 1 is '4: ACTIVE'");
 	fixture_write(machine->root, "sys/class/infiniband/hrn5_0/ports/1/state", "1: DOWN");
-	assert_health(machine, "0000f", "link hrn5_0 port 1 is '1: DOWN'");
+	ASSERT_HEALTH(machine, "0000f", "link hrn5_0 port 1 is '1: DOWN'");
 	fixture_write(machine->root, "sys/devices/ub0/0000f/guid",
 		      "cc08-8200-0-1-000000-00000000000000ff");
-	assert_health(machine, "0000f", "gone '0000f' is another entity by now");
+	ASSERT_HEALTH(machine, "0000f", "gone '0000f' is another entity by now");
 	fixture_delete(machine->root, "sys/bus/ub/devices/0000f");
-	assert_health(machine, "0000f", "gone '0000f' is not on the bus");
-	assert_health(machine, "00012", "files no driver is bound; load hisdk5");
+	ASSERT_HEALTH(machine, "0000f", "gone '0000f' is not on the bus");
+	ASSERT_HEALTH(machine, "00012", "files no driver is bound; load hisdk5");
 	machine_free(machine);
 }
 
 static void one_active_port_of_several_is_enough(void **state)
 {
-	struct machine *machine = scanned("ub-odd");
+	struct machine *machine = machine_scanned(ub, "ub-odd");
 
 	(void)state;
-	assert_health(machine, "00020", "ok hrn5_0 port 1 is '4: ACTIVE'");
-	assert_health(machine, "00026", "ok hrn5_2 is in another network namespace");
+	ASSERT_HEALTH(machine, "00020", "ok hrn5_0 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "00026", "ok hrn5_2 is in another network namespace");
 	fixture_write(machine->root, "sys/class/infiniband/hrn5_0/ports/1/state", "1: DOWN");
-	assert_health(machine, "00020", "link hrn5_0 port 1 is '1: DOWN'");
+	ASSERT_HEALTH(machine, "00020", "link hrn5_0 port 1 is '1: DOWN'");
 	fixture_write(machine->root, "sys/class/infiniband/hrn5_1/ports/1/state", "4: ACTIVE");
-	assert_health(machine, "00020", "ok hrn5_1 port 1 is '4: ACTIVE'");
+	ASSERT_HEALTH(machine, "00020", "ok hrn5_1 port 1 is '4: ACTIVE'");
 	machine_free(machine);
 }
 
@@ -150,7 +132,7 @@ static void match_compares_numbers_by_value(void **state)
 		{"driver", "hns", 0},	   {"vendor_assumed", "true", 0},
 		{"config", "0", -EINVAL},
 	};
-	struct machine *machine = scanned("ub-a11");
+	struct machine *machine = machine_scanned(ub, "ub-a11");
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
@@ -162,7 +144,7 @@ static void match_compares_numbers_by_value(void **state)
 
 static void a_missing_vendor_counts_as_the_only_one(void **state)
 {
-	struct machine *machine = scanned("ub-odd");
+	struct machine *machine = machine_scanned(ub, "ub-odd");
 	const struct rdmadp_device *device = machine_device(machine, "00020");
 
 	(void)state;
