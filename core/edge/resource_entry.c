@@ -294,11 +294,12 @@ static const struct json_level entry_level = {entry_fields, entry_advice};
 
 static void finish_name(const JsonValue *object, ResourceConfig *config, GPtrArray *findings)
 {
+	const JsonValue *name = json_find(object, "resourceName");
 	if (config->prefix == NULL)
 		config->prefix = g_strdup(DEFAULT_PREFIX);
 	if (config->name != NULL)
 		config->full_name = g_strconcat(config->prefix, "/", config->name, NULL);
-	else if (json_find(object, "resourceName") == NULL)
+	else if (name == NULL || name->kind == JSON_KIND_NULL)
 		reader_error(object, findings, "has no \"resourceName\"");
 }
 
