@@ -6,10 +6,30 @@
 
 #include "edge/log.h"
 
+/* A backend that repeats itself may fill neither the disk nor the eye. */
+static void log_some(struct instance *instance, enum log_level level, const char *message)
+{
+	guint left_out = 0;
+	gboolean passes, is_first;
+
+	g_mutex_lock(&instance->log_lock);
+	is_first = instance->throttle.left_out == 0;
+	passes = throttle_pass(&instance->throttle, g_get_monotonic_time(), &left_out);
+	g_mutex_unlock(&instance->log_lock);
+	if (left_out > 0)
+		log_warning(instance->area, "%u messages of it were left out", left_out);
+	if (passes)
+		log_message(level, instance->area, "%s", message);
+	else if (is_first)
+		log_warning(instance->area,
+			    "it says more than %d messages a second: the others are left out",
+			    THROTTLE_PER_SECOND);
+}
+
 static void host_log(const struct rdmadp_host *host, int level, const char *message)
 {
-	const struct instance *instance =
-		(const void *)((const char *)host - offsetof(struct instance, host));
+	/* The backend may not write to its host; what is around it is ours. */
+	struct instance *instance = (void *)((char *)host - offsetof(struct instance, host));
 	enum log_level known = LOG_LEVEL_DEBUG;
 
 	if (level <= RDMADP_LOG_ERROR)
@@ -19,7 +39,7 @@ static void host_log(const struct rdmadp_host *host, int level, const char *mess
 	else if (level <= RDMADP_LOG_INFO)
 		known = LOG_LEVEL_INFO;
 	if (message && log_enabled(known))
-		log_message(known, instance->area, "%s", message);
+		log_some(instance, known, message);
 }
 
 void instance_setup(struct instance *ret_instance, const struct rdmadp_backend *vtable,
@@ -34,10 +54,13 @@ void instance_setup(struct instance *ret_instance, const struct rdmadp_backend *
 						  .dev_root = ret_instance->dev_root,
 						  .log = host_log};
 	ret_instance->handle = NULL;
+	g_mutex_init(&ret_instance->log_lock);
+	ret_instance->throttle = (struct throttle){0};
 }
 
 void instance_clear(struct instance *instance)
 {
+	g_mutex_clear(&instance->log_lock);
 	g_free(instance->area);
 	g_free(instance->sysfs_root);
 	g_free(instance->dev_root);

@@ -9,6 +9,7 @@
 
 #include "edge/collect.h"
 #include "model/device.h"
+#include "model/throttle.h"
 
 struct instance {
 	const struct rdmadp_backend *vtable;
@@ -17,6 +18,8 @@ struct instance {
 	char *sysfs_root;
 	char *dev_root;
 	void *handle; /* the backend's own, once init has succeeded */
+	GMutex log_lock; /* of the throttle: any thread of the backend may log */
+	struct throttle throttle;
 };
 
 void instance_setup(struct instance *ret_instance, const struct rdmadp_backend *vtable,
