@@ -55,6 +55,25 @@ static const char *explain_encoding(struct problem *problem)
 	return NULL;
 }
 
+/* "apiVersion: v1" or "---": the first line of a manifest, not of JSON. */
+static const char *explain_yaml(struct problem *problem)
+{
+	gsize start = 0;
+	while (start < problem->length && is_space(problem->text[start]))
+		start++;
+	gsize end = start;
+	while (end < problem->length &&
+	       (g_ascii_isalnum(problem->text[end]) || strchr("_-.", problem->text[end]) != NULL))
+		end++;
+	gboolean is_marker = end - start == 3 && memcmp(problem->text + start, "---", 3) == 0;
+	gboolean is_key = end > start && end < problem->length && problem->text[end] == ':';
+	if (!is_marker && !is_key)
+		return NULL;
+	problem->at = start;
+	return "this is YAML; the file must be JSON: of a ConfigMap, take the text below "
+	       "\"config.json: |\"";
+}
+
 /* The last byte before 'at' that is no white space; FALSE if there is none. */
 static gboolean find_before(const struct problem *problem, gsize *ret_at)
 {
@@ -104,6 +123,9 @@ static const char *explain_token(struct problem *problem)
 	if (g_str_has_prefix(problem->reason, "string or '}' expected") &&
 	    (g_ascii_isalnum(problem->token[0]) || problem->token[0] == '_'))
 		return "a key needs double quotes (\")";
+	if (problem->token[0] == '0' && problem->at + 1 < problem->length &&
+	    g_ascii_isdigit(problem->text[problem->at + 1]))
+		return "a number does not begin with 0";
 	if ((problem->token[0] & 0x80) != 0)
 		return "a character that JSON does not know outside text, such as a typographic "
 		       "quote or a no-break space";
@@ -138,6 +160,8 @@ static const char *explain_reason(struct problem *problem)
 static const char *explain(struct problem *problem)
 {
 	const char *text = explain_encoding(problem);
+	if (text == NULL)
+		text = explain_yaml(problem);
 	/* A quoted token is more than the library's reason only where that says little. */
 	if (text == NULL)
 		text = explain_reason(problem);

@@ -76,10 +76,7 @@ static void read_hca_max(const JsonValue *value, const struct json_field *field,
 			     value->integer);
 		return;
 	}
-	if (reader_int(value, 0, G_MAXINT, &entry->config->rdma_hca_max, findings) &&
-	    entry->config->rdma_hca_max == 0)
-		reader_warning(value, findings,
-			       "is 0: the resource will have no slots and no pod can use it");
+	reader_int(value, 0, G_MAXINT, &entry->config->rdma_hca_max, findings);
 }
 
 static void keep_selectors(const JsonValue *value, const struct json_field *field, gpointer target,
@@ -133,6 +130,10 @@ static void read_char_rule(const JsonValue *value, const struct json_field *fiel
 	int choice = 0;
 	if (value->kind == JSON_KIND_BOOL)
 		*members[field->number] = value->boolean ? CHAR_REQUIRED : CHAR_OFF;
+	else if (value->kind == JSON_KIND_STRING &&
+		 (g_str_equal(value->string, "true") || g_str_equal(value->string, "false")))
+		reader_error(value, findings, "\"%s\" is text; write %s without quotes",
+			     value->string, value->string);
 	else if (value->kind != JSON_KIND_STRING)
 		reader_error(value, findings,
 			     "is neither true, false, \"optional\" nor \"required\"");
@@ -332,6 +333,9 @@ static void check_slots(const struct entry *entry, GPtrArray *findings)
 {
 	const ResourceConfig *config = entry->config;
 	gboolean topology = config->topology == 1;
+	if (config->rdma_hca_max == 0)
+		reader_warning(entry->hca_max, findings,
+			       "is 0: the resource will have no slots and no pod can use it");
 	if (config->full_name == NULL || config->rdma_hca_max <= 0)
 		return;
 	guint most = list_size_max_slots(config->full_name, topology);

@@ -128,7 +128,11 @@ static void parse_mount(const JsonValue *object, GPtrArray *mounts, GPtrArray *f
 		{"readOnly", read_read_only, 0},
 		{NULL, NULL, 0},
 	};
-	static const struct json_level level = {fields, NULL};
+	static const struct json_advice advice[] = {
+		{"mountPath", "it is called \"containerPath\" here"},
+		{NULL, NULL},
+	};
+	static const struct json_level level = {fields, advice};
 	struct resource_mount *mount = g_new0(struct resource_mount, 1);
 	if (reader_walk(object, &level, mount, findings))
 		finish_mount(object, mount, mounts, findings);

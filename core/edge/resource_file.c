@@ -70,11 +70,34 @@ static const struct json_field top_fields[] = {
 	{NULL, NULL, 0},
 };
 
+#define INSIDE "it belongs inside an entry of \"configList\""
+#define MANIFEST                                                                                   \
+	"this is a Kubernetes object; the file is what such a ConfigMap holds in its \"data\", "   \
+	"below \"config.json\""
+
 static const struct json_advice top_advice[] = {
 	{"resourceList", "it is called \"configList\" here"},
 	{"resources", "it is called \"configList\" here"},
-	{"resourceName", "it belongs inside an entry of \"configList\""},
-	{"selectors", "it belongs inside an entry of \"configList\""},
+	{"resourceName", INSIDE},
+	{"resourcePrefix", INSIDE},
+	{"mode", INSIDE},
+	{"rdmaHcaMax", INSIDE},
+	{"selectors", INSIDE},
+	{"devices", INSIDE},
+	{"healthPolicy", INSIDE},
+	{"charDevices", INSIDE},
+	{"extraDevices", INSIDE},
+	{"mounts", INSIDE},
+	{"env", INSIDE},
+	{"topology", INSIDE},
+	{"allocationPolicy", INSIDE},
+	{"health", INSIDE},
+	{"pfNetdevices",
+	 "it is called \"pfNames\" here, in the \"selectors\" of an entry of \"configList\""},
+	{"apiVersion", MANIFEST},
+	{"kind", MANIFEST},
+	{"metadata", MANIFEST},
+	{"data", MANIFEST},
 	{NULL, NULL},
 };
 

@@ -127,6 +127,11 @@ static char *convert_interface(const JsonValue *item, enum selector_key key, con
 		reader_error(item, findings, "\"%s\" %s", text, problem);
 		return NULL;
 	}
+	if (strchr(text, '@') != NULL)
+		reader_warning(item, findings,
+			       "\"%s\" looks as 'ip link' prints it; the name of the interface "
+			       "ends before the '@'",
+			       text);
 	if (value_looks_like_rdma_device(text))
 		reader_warning(item, findings,
 			       "\"%s\" looks like an RDMA device, not an interface; if it is one, "
@@ -294,6 +299,22 @@ static char *convert_numa_node(const JsonValue *item, enum selector_key key, con
 	return NULL;
 }
 
+/* ["15b3,8086"]: a comma is in no value but that of a range of virtual functions. */
+static gboolean report_several(const JsonValue *item, enum selector_key key, GPtrArray *findings)
+{
+	if (item->kind != JSON_KIND_STRING || strchr(item->string, ',') == NULL ||
+	    strchr(item->string, '#') != NULL || key == SELECTOR_PF_NAMES ||
+	    key == SELECTOR_ROOT_DEVICES)
+		return FALSE;
+	g_auto(GStrv) values = g_strsplit(item->string, ",", -1);
+	for (gsize i = 0; values[i] != NULL; i++)
+		g_strstrip(values[i]);
+	g_autofree char *list = g_strjoinv("\", \"", values);
+	reader_error(item, findings, "\"%s\" is several values in one text; write [\"%s\"]",
+		     item->string, list);
+	return TRUE;
+}
+
 typedef char *(*convert_fn)(const JsonValue *item, enum selector_key key, const char *bus,
 			    GPtrArray *findings);
 
@@ -312,5 +333,7 @@ char *resource_parse_value(const JsonValue *item, enum selector_key key, const c
 		[SELECTOR_ROOT_DEVICES] = convert_root,
 		[SELECTOR_NUMA_NODES] = convert_numa_node,
 	};
+	if (report_several(item, key, findings))
+		return NULL;
 	return convert[key](item, key, bus, findings);
 }

@@ -157,6 +157,7 @@ static const struct json_field selector_fields[] = {
 #define NOT_HERE "this plugin does not choose by it; use \"addresses\" or \"attributes\""
 
 static const struct json_advice selector_advice[] = {
+	{"bus", "it is called \"buses\" here"},
 	{"isRdma", "only RDMA devices are found here, so remove it"},
 	{"needVhostNet", "give the resource \"extraDevices\": [\"/dev/vhost-net\", "
 			 "\"/dev/net/tun\"] instead"},

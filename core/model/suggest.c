@@ -5,6 +5,7 @@
 
 /* Longer words are nobody's typing mistake, and the work grows with the square. */
 #define LONGEST_WORD 64
+#define SHORTEST_ENDING 4
 
 /* Lower case without separators; returns the length, which may be cut. */
 static gsize fold(const char *word, char ret_folded[LONGEST_WORD])
@@ -47,7 +48,26 @@ guint suggest_distance(const char *a, const char *b)
 	return rows.present[length_b];
 }
 
-const char *suggest_nearest(const char *word, const char *const *candidates)
+/* "name" for "resourceName": the only candidate that ends so, or NULL. */
+static const char *with_ending(const char *word, const char *const *candidates)
+{
+	char ending[LONGEST_WORD], folded[LONGEST_WORD];
+	gsize length = fold(word, ending);
+	const char *found = NULL;
+	if (length < SHORTEST_ENDING || length == LONGEST_WORD)
+		return NULL;
+	for (; *candidates != NULL; candidates++) {
+		gsize n = fold(*candidates, folded);
+		if (n < length || memcmp(folded + n - length, ending, length) != 0)
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = *candidates;
+	}
+	return found;
+}
+
+static const char *with_few_edits(const char *word, const char *const *candidates)
 {
 	gsize length = strlen(word);
 	/* A third of the letters may be wrong, in a short word one. */
@@ -62,4 +82,10 @@ const char *suggest_nearest(const char *word, const char *const *candidates)
 		nearest = *candidates;
 	}
 	return nearest;
+}
+
+const char *suggest_nearest(const char *word, const char *const *candidates)
+{
+	const char *nearest = with_few_edits(word, candidates);
+	return nearest != NULL ? nearest : with_ending(word, candidates);
 }

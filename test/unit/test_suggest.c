@@ -46,6 +46,10 @@ static void nearest_is_found_if_near(void **state)
 		{"ibb", "ib"},
 		{"ethre", "ether"},
 		{"rdma", NULL},
+		{"hcaMax", "rdmaHcaMax"},
+		{"IDs", NULL},
+		{"vers", "drivers"},
+		{"ers", NULL},
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		const char *got = suggest_nearest(cases[i].word, words);
@@ -59,6 +63,13 @@ static void of_equally_near_ones_the_first(void **state)
 	(void)state;
 	static const char *const words[] = {"worda", "wordb", NULL};
 	assert_string_equal(suggest_nearest("wordx", words), "worda");
+}
+
+static void an_ending_of_two_words_is_neither(void **state)
+{
+	(void)state;
+	static const char *const words[] = {"healthPolicy", "allocationPolicy", NULL};
+	assert_null(suggest_nearest("policy", words));
 }
 
 static void endless_words_are_nobodys_mistake(void **state)
@@ -76,6 +87,7 @@ int main(void)
 		cmocka_unit_test(distance_counts_edits),
 		cmocka_unit_test(nearest_is_found_if_near),
 		cmocka_unit_test(of_equally_near_ones_the_first),
+		cmocka_unit_test(an_ending_of_two_words_is_neither),
 		cmocka_unit_test(endless_words_are_nobodys_mistake),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
