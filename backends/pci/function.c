@@ -188,20 +188,12 @@ static const char *link_name(struct pci_scan *pci, const char *dir, const char *
 }
 
 /* The kernel numbers them without holes. */
-static int read_vfs(struct pci_scan *pci, struct function *pf)
+static int link_vfs(struct pci_scan *pci, struct function *pf, uint32_t n)
 {
-	char text[SYSFS_TEXT];
-	uint32_t n = 0;
-
-	if (!sysfs_read_in(pci->scan.sysfs, pf->dir, "sriov_numvfs", text) ||
-	    !text_unsigned(text, 10, &n))
-		return 0;
-	pf->numvfs = arena_strdup(&pci->scan.arena, text);
-	if (!pf->numvfs)
-		return -ENOMEM;
 	pf->has_vfs = n > 0;
 	for (uint32_t i = 0; i < n && i < MAX_VFS; i++) {
 		struct function *vf;
+		char text[SYSFS_TEXT];
 		char link[32];
 
 		snprintf(link, sizeof(link), "virtfn%u", i);
@@ -215,6 +207,29 @@ static int read_vfs(struct pci_scan *pci, struct function *pf)
 		if (!vf->vf_index)
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+static int read_vfs(struct pci_scan *pci, struct function *pf)
+{
+	char text[SYSFS_TEXT];
+	uint32_t n;
+
+	if (!sysfs_read_in(pci->scan.sysfs, pf->dir, "sriov_numvfs", text) ||
+	    !text_unsigned(text, 10, &n))
+		return 0;
+	pf->numvfs = arena_strdup(&pci->scan.arena, text);
+	return pf->numvfs ? link_vfs(pci, pf, n) : -ENOMEM;
+}
+
+/* The physical function did not say how many it has, or too few: its VF knows it. */
+static int adopt_vf(struct pci_scan *pci, struct function *vf)
+{
+	struct function *pf = vf->pf || !vf->physfn ? NULL : function_named(pci, vf->physfn);
+
+	if (!pf || link_vfs(pci, pf, MAX_VFS) < 0)
+		return pf ? -ENOMEM : 0;
+	vf->pf = pf;
 	return 0;
 }
 
@@ -343,7 +358,9 @@ int functions_read(struct pci_scan *pci)
 	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++)
 		result = read_function(pci, pci->functions.items[i]);
 	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++) {
-		result = complete_vf(pci, pci->functions.items[i]);
+		result = adopt_vf(pci, pci->functions.items[i]);
+		if (result == 0)
+			result = complete_vf(pci, pci->functions.items[i]);
 		if (result == 0)
 			result = join_bond(pci, pci->functions.items[i]);
 	}

@@ -209,6 +209,30 @@ static void a_function_comes_and_goes(void **state)
 	machine_free(machine);
 }
 
+static void vfs_are_known_also_if_the_pf_does_not_count_them(void **state)
+{
+	static const char *const counts[] = {
+		"remove sys/devices/pci0000:00/0000:12:00.0/sriov_numvfs\n",
+		"file sys/devices/pci0000:00/0000:12:00.0/sriov_numvfs = 0\n",
+		"file sys/devices/pci0000:00/0000:12:00.0/sriov_numvfs = 1\n",
+		"file sys/devices/pci0000:00/0000:12:00.0/sriov_numvfs = ?\n",
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(counts); i++) {
+		struct machine *machine = machine_new(pci, MACHINES "f05-vf-netdev-in-pod.txt");
+		const struct rdmadp_device *vf;
+
+		fixture_apply(machine->root, counts[i]);
+		machine_scan(machine);
+		vf = machine_device(machine, "0000:12:00.3");
+		assert_int_equal(pci->match(vf, "pf_name", "ibs1"), 1);
+		assert_int_equal(pci->match(vf, "vf_index", "2"), 1);
+		assert_true(machine_device(machine, "0000:12:00.0")->flags & RDMADP_DEVICE_PF);
+		machine_free(machine);
+	}
+}
+
 static void numa_nodes_are_believed_only_if_they_exist(void **state)
 {
 	static const struct {
@@ -316,6 +340,7 @@ int main(void)
 		cmocka_unit_test(a_booting_machine_becomes_complete),
 		cmocka_unit_test(a_vf_that_returns_from_a_pod_has_new_names),
 		cmocka_unit_test(a_function_comes_and_goes),
+		cmocka_unit_test(vfs_are_known_also_if_the_pf_does_not_count_them),
 		cmocka_unit_test(numa_nodes_are_believed_only_if_they_exist),
 		cmocka_unit_test(match_knows_the_spellings),
 		cmocka_unit_test(match_knows_functions_of_functions),
