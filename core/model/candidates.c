@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/selector_list.h"
+#include "model/vf_range.h"
 
 /* More values than this help nobody. */
 #define SHOWN 8
@@ -106,6 +107,39 @@ static void append_representors(GString *text, const struct search *search,
 					device_id(g_ptr_array_index(search->devices, j)));
 }
 
+static gboolean is_childless(const Device *device)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+
+	return abi->parent_id == NULL && !(abi->flags & (RDMADP_DEVICE_VF | RDMADP_DEVICE_PF));
+}
+
+static gboolean is_called(const struct selector_list *list, const Device *device, const char *value)
+{
+	g_autoptr(GPtrArray) names = selector_list_seen(list, device);
+	g_autofree char *name = g_strndup(value, vf_range_name_length(value));
+
+	return g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL);
+}
+
+/* "ens1f0#0-3", and ens1f0 is there without any function below it. */
+static void append_childless(GString *text, const struct search *search,
+			     const struct selector_list *list)
+{
+	if (list->key != SELECTOR_PF_NAMES && list->key != SELECTOR_ROOT_DEVICES)
+		return;
+	for (gsize i = 0; list->values[i] != NULL; i++)
+		for (guint j = 0; j < search->devices->len; j++) {
+			const Device *device = g_ptr_array_index(search->devices, j);
+
+			if (is_childless(device) && is_called(list, device, list->values[i]))
+				g_string_append_printf(text,
+						       "; '%s' has no virtual functions "
+						       "(sriov_numvfs)",
+						       device_id(device));
+		}
+}
+
 static GString *text_new(const struct search *search, const struct selector_list *list)
 {
 	g_autofree char *name = selector_list_name(list);
@@ -137,6 +171,7 @@ static void explain_list(const struct search *search, guint list)
 	}
 	append_values(text, values);
 	append_representors(text, search, list_at(search, list));
+	append_childless(text, search, list_at(search, list));
 	tell(search, text);
 }
 

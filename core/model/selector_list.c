@@ -50,6 +50,9 @@ void selector_add_once(GPtrArray *texts, const char *text)
 		g_ptr_array_add(texts, g_strdup(text));
 }
 
+/* What the device has where the list looks: char *, none twice; may be empty. */
+static GPtrArray *names_seen(const struct selector_list *list, const Device *device);
+
 /* --- what only the backend judges --- */
 
 /* The key under which the backend knows what the list is about, or NULL. */
@@ -91,7 +94,7 @@ static gboolean backend_takes(const struct selector_list *list, const char *valu
 		return TRUE;
 	if (matcher->ask != NULL && list->key != SELECTOR_DRIVERS)
 		return FALSE;
-	seen = selector_list_seen(list, device);
+	seen = names_seen(list, device);
 	return has_text(seen, value);
 }
 
@@ -223,7 +226,7 @@ static int part_index(const Device *device)
 static gboolean part_takes(const struct selector_list *list, const char *value,
 			   const Device *device)
 {
-	g_autoptr(GPtrArray) seen = selector_list_seen(list, device);
+	g_autoptr(GPtrArray) seen = names_seen(list, device);
 	gsize length = vf_range_name_length(value);
 	g_autofree char *name = g_strndup(value, length);
 	gboolean named = FALSE;
@@ -252,7 +255,7 @@ static void add_address(GPtrArray *seen, const Device *device)
 	selector_add_once(seen, device_id(device));
 }
 
-GPtrArray *selector_list_seen(const struct selector_list *list, const Device *device)
+static GPtrArray *names_seen(const struct selector_list *list, const Device *device)
 {
 	static void (*const adders[SELECTOR_N_KEYS])(GPtrArray * seen, const Device *device) = {
 		[SELECTOR_DRIVERS] = add_drivers,	  [SELECTOR_IF_NAMES] = add_interfaces,
@@ -266,6 +269,20 @@ GPtrArray *selector_list_seen(const struct selector_list *list, const Device *de
 		adders[list->key](seen, device);
 	else
 		add_attributes(seen, device, backend_key(list));
+	return seen;
+}
+
+GPtrArray *selector_list_seen(const struct selector_list *list, const Device *device)
+{
+	g_autoptr(GPtrArray) names = names_seen(list, device);
+	int index = part_index(device);
+	GPtrArray *seen;
+
+	if (index < 0 || (list->key != SELECTOR_PF_NAMES && list->key != SELECTOR_ROOT_DEVICES))
+		return g_steal_pointer(&names);
+	seen = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; i < names->len; i++)
+		g_ptr_array_add(seen, g_strdup_printf("%s#%d", (char *)names->pdata[i], index));
 	return seen;
 }
 
@@ -295,7 +312,7 @@ gboolean selector_list_value_takes(const struct selector_list *list, const char 
 	default:
 		break;
 	}
-	seen = selector_list_seen(list, device);
+	seen = names_seen(list, device);
 	if (list->key == SELECTOR_RDMA_DEVICES)
 		return matches_pattern(value, seen);
 	return has_text(seen, value);

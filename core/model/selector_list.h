@@ -33,7 +33,8 @@ gboolean selector_list_takes(const struct selector_list *list, const Device *dev
 gboolean selector_list_value_takes(const struct selector_list *list, const char *value,
 				   const Device *device, const struct selector_matcher *matcher);
 
-/* What the device has where the list looks: char *, none twice; may be empty. */
+/* What the device has where the list looks, as its values are written ("ens1f0#3" of a
+ * virtual function): char *, none twice; may be empty. */
 GPtrArray *selector_list_seen(const struct selector_list *list, const Device *device);
 
 /* Adds a copy unless the array has the text already. */

@@ -74,6 +74,40 @@ static void selectors_that_match_nothing_name_what_is_there(G_GNUC_UNUSED void *
 	}
 }
 
+/* The config builder writes the comma of a range as ';'. */
+static void ranges_name_the_functions_that_there_are(G_GNUC_UNUSED void **state)
+{
+	static const char *const words[] = {
+		"0000:12:00.0 pf net=ens1:eth",
+		"0000:12:00.1 vf parent=0000:12:00.0 @pf_name=ens1 @vf_index=0 net=ens1v0:eth",
+		"0000:12:00.2 vf parent=0000:12:00.0 @pf_name=ens1 @vf_index=1",
+		"0000:24:00.0 net=ens2:eth",
+		NULL,
+	};
+	static const struct {
+		const char *selectors, *text;
+	} cases[] = {
+		{"pfNames=ens1#2-7", "pfNames ens1#2-7 match no device; the devices of this bus "
+				     "have ens1#0, ens1#1, ens2"},
+		{"pfNames=ens2#0-3", "pfNames ens2#0-3 match no device; the devices of this bus "
+				     "have ens1#0, ens1#1, ens2; '0000:24:00.0' has no virtual "
+				     "functions (sriov_numvfs)"},
+		{"rootDevices=0000:24:00.0#0;1",
+		 "rootDevices 0000:24:00.0#0,1 match no device; the devices of this bus have "
+		 "0000:12:00.0#0, 0000:12:00.0#1, 0000:24:00.0; '0000:24:00.0' has no virtual "
+		 "functions (sriov_numvfs)"},
+	};
+	g_autoptr(GPtrArray) devices = device_build_all(words);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(ResourceConfig) config = config_build(cases[i].selectors);
+		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
+		g_autofree char *joined = join(texts);
+
+		assert_string_equal(joined, cases[i].text);
+	}
+}
+
 static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 {
 	static const char *const none[] = {NULL};
@@ -128,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(selectors_that_match_nothing_name_what_is_there),
+		cmocka_unit_test(ranges_name_the_functions_that_there_are),
 		cmocka_unit_test(an_empty_bus_is_said),
 		cmocka_unit_test(long_lists_of_values_are_cut),
 		cmocka_unit_test(the_backend_is_asked),
