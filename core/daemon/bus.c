@@ -8,13 +8,11 @@
 #include "daemon/selection.h"
 #include "edge/log.h"
 #include "model/inventory.h"
+#include "model/kinship.h"
 
 /* How long the first list waits for the first health reads. One that hangs does not
  * hold up the others: an HCA that could not be read yet counts as healthy. */
 #define FIRST_LOOK_MS 100
-
-/* From a sub-function over its virtual function to the physical one. */
-#define MAX_LEVELS 3
 
 struct period {
 	guint timer;
@@ -100,46 +98,16 @@ void bus_look(Bus *bus)
 	bus_look_at_all(bus, TRUE);
 }
 
-static gboolean has_interface(const Device *device, const char *name)
-{
-	const struct rdmadp_device *abi = device_abi(device);
-
-	for (guint32 i = 0; i < abi->n_netdevs; i++)
-		if (strcmp(abi->netdevs[i]->name, name) == 0)
-			return TRUE;
-	return FALSE;
-}
-
-static const Device *bus_find_device(const Bus *bus, const char *id)
-{
-	for (guint i = 0; i < bus->devices->len; i++)
-		if (strcmp(device_id(g_ptr_array_index(bus->devices, i)), id) == 0)
-			return g_ptr_array_index(bus->devices, i);
-	return NULL;
-}
-
-/* A virtual function depends on the interface of its PF. */
-static gboolean bus_depends_on_link(const Bus *bus, const Device *device, const char *name)
-{
-	for (guint level = 0; device != NULL && level < MAX_LEVELS; level++) {
-		const char *parent = device_abi(device)->parent_id;
-
-		if (has_interface(device, name))
-			return TRUE;
-		device = parent == NULL ? NULL : bus_find_device(bus, parent);
-	}
-	return FALSE;
-}
-
 void bus_link_changed(Bus *bus, const char *interface)
 {
-	if (bus->devices == NULL || bus->backend == NULL)
-		return;
-	for (guint i = 0; i < bus->devices->len; i++) {
-		Device *device = g_ptr_array_index(bus->devices, i);
+	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
 
-		if (bus_depends_on_link(bus, device, interface) && bus_device_is_taken(bus, device))
-			looks_at(bus->looks, device, TRUE);
+	for (guint i = 0; bus->devices != NULL && bus->backend != NULL && i < entries->len; i++) {
+		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
+
+		if (kinship_depends_on(bus->devices, entry->known, interface) &&
+		    bus_device_is_taken(bus, entry->known))
+			looks_at(bus->looks, entry->reported, TRUE);
 	}
 	looks_settle(bus->looks);
 }
