@@ -7,6 +7,10 @@
 #include "edge/log.h"
 #include "edge/startup.h"
 
+/* How long a resource that was taken away stays away before it may come back: a kubelet
+ * that hears of the new one before it has seen the end of the old one ends both. */
+#define REST_MS 1500
+
 struct roster {
 	struct roster_host host;
 	struct pool_host pool_host;
@@ -16,6 +20,8 @@ struct roster {
 	GPtrArray *buses; /* Bus * */
 	GPtrArray *pools; /* Pool * */
 	guint reaper; /* source that takes away what is over, or 0 */
+	GHashTable *resting; /* name of a resource -> gint64 *, until when */
+	guint rest_timer;
 };
 
 /* --- buses --- */
@@ -49,13 +55,25 @@ static Bus *find_or_add_bus(Roster *roster, const char *name)
 	return bus;
 }
 
+/* A resource that rests will want it again. */
+static gboolean is_configured(const Roster *roster, const char *bus)
+{
+	const ResourceFile *file = configuration_file(roster->host.configuration);
+
+	for (guint i = 0; i < file->resources->len; i++)
+		if (strcmp(((const ResourceConfig *)g_ptr_array_index(file->resources, i))->bus,
+			   bus) == 0)
+			return TRUE;
+	return FALSE;
+}
+
 /* What hangs in a backend is left behind: nothing waits for it here. */
 static void remove_idle_buses(Roster *roster)
 {
 	for (guint i = roster->buses->len; i > 0; i--) {
 		Bus *bus = g_ptr_array_index(roster->buses, i - 1);
 
-		if (bus_n_pools(bus) > 0)
+		if (bus_n_pools(bus) > 0 || is_configured(roster, bus_name(bus)))
 			continue;
 		log_info("rdmadp", "no resource is on the bus '%s' any more: it is left",
 			 bus_name(bus));
@@ -76,6 +94,38 @@ static Pool *find_pool(const GPtrArray *pools, const char *full_name)
 			return pool;
 	}
 	return NULL;
+}
+
+static gboolean on_rested(gpointer data)
+{
+	Roster *roster = data;
+
+	roster->rest_timer = 0;
+	roster_apply(roster);
+	return G_SOURCE_REMOVE;
+}
+
+static void let_rest(Roster *roster, const Pool *pool)
+{
+	gint64 until_us = g_get_monotonic_time() + (gint64)REST_MS * 1000;
+
+	g_hash_table_replace(roster->resting, g_strdup(pool_config(pool)->full_name),
+			     g_memdup2(&until_us, sizeof(until_us)));
+}
+
+/* TRUE if it has to be waited for, which is taken care of. */
+static gboolean is_resting(Roster *roster, const char *full_name)
+{
+	const gint64 *until_us = g_hash_table_lookup(roster->resting, full_name);
+	gint64 wait_us = until_us == NULL ? 0 : *until_us - g_get_monotonic_time();
+
+	if (wait_us <= 0) {
+		g_hash_table_remove(roster->resting, full_name);
+		return FALSE;
+	}
+	if (roster->rest_timer == 0)
+		roster->rest_timer = g_timeout_add((guint)(wait_us / 1000 + 1), on_rested, roster);
+	return TRUE;
 }
 
 static Pool *add_pool(Roster *roster, ResourceConfig *config)
@@ -125,13 +175,13 @@ static void change_pool(Roster *roster, Pool *pool, ResourceConfig *config)
 	bus_add_pool(after, pool);
 }
 
-/* The pool that serves the entry from now on. */
+/* The pool that serves the entry from now on; NULL: not yet. */
 static Pool *apply_entry(Roster *roster, ResourceConfig *config)
 {
 	Pool *pool = find_pool(roster->pools, config->full_name);
 
 	if (pool == NULL)
-		return add_pool(roster, config);
+		return is_resting(roster, config->full_name) ? NULL : add_pool(roster, config);
 	if (is_other_mode(pool, config)) {
 		if (!pool_is_leaving(pool))
 			log_warning(config->full_name,
@@ -171,8 +221,12 @@ void roster_apply(Roster *roster)
 		set_periods(roster, g_ptr_array_index(roster->buses, i));
 	for (guint i = 0; i < roster->pools->len; i++)
 		pool_take_settings(g_ptr_array_index(roster->pools, i));
-	for (guint i = 0; i < file->resources->len; i++)
-		g_ptr_array_add(pools, apply_entry(roster, g_ptr_array_index(file->resources, i)));
+	for (guint i = 0; i < file->resources->len; i++) {
+		Pool *pool = apply_entry(roster, g_ptr_array_index(file->resources, i));
+
+		if (pool != NULL)
+			g_ptr_array_add(pools, pool);
+	}
 	dismiss_others(roster, pools);
 	g_ptr_array_unref(roster->pools);
 	roster->pools = pools;
@@ -197,6 +251,7 @@ static gboolean on_reap(gpointer data)
 			continue;
 		log_info(pool_config(pool)->full_name, "no pod can hold it any more: it is gone");
 		g_ptr_array_remove_index(roster->pools, i - 1);
+		let_rest(roster, pool);
 		pool_free(pool);
 	}
 	roster_apply(roster);
@@ -293,6 +348,7 @@ Roster *roster_new(const struct roster_host *host)
 	roster->program = startup_program();
 	roster->buses = g_ptr_array_new();
 	roster->pools = g_ptr_array_new();
+	roster->resting = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	roster->events = events_new(&kernel_events, roster);
 	return roster;
 }
@@ -300,9 +356,8 @@ Roster *roster_new(const struct roster_host *host)
 void roster_stop(Roster *roster)
 {
 	g_clear_pointer(&roster->events, events_free);
-	if (roster->reaper != 0)
-		g_source_remove(roster->reaper);
-	roster->reaper = 0;
+	g_clear_handle_id(&roster->reaper, g_source_remove);
+	g_clear_handle_id(&roster->rest_timer, g_source_remove);
 	for (guint i = 0; i < roster->pools->len; i++) {
 		Pool *pool = g_ptr_array_index(roster->pools, i);
 		Bus *bus = find_bus(roster, pool_config(pool)->bus);
@@ -328,6 +383,7 @@ void roster_free(Roster *roster, guint wait_ms)
 	g_ptr_array_unref(roster->buses);
 	g_ptr_array_unref(roster->pools);
 	mode_label_free(roster->mode_label);
+	g_hash_table_unref(roster->resting);
 	g_free(roster->program);
 	g_free(roster);
 }

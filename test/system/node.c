@@ -202,14 +202,24 @@ void node_stop_daemon(struct node *node)
 	node->daemon = NULL;
 }
 
+/* Of all that it has written, what it complains of. */
+static void print_verdicts(Process *kubelet)
+{
+	g_autofree char *output = process_output(kubelet);
+	g_auto(GStrv) lines = g_strsplit(output, "\n", -1);
+	for (gsize i = 0; lines[i]; i++)
+		if (strstr(lines[i], "\"verdict\""))
+			print_error("%s\n", lines[i]);
+}
+
 void node_stop_kubelet(struct node *node, int expected)
 {
 	int status;
 	node_command(node, "quit");
 	assert_true(process_await_exit(node->kubelet, &status));
 	if (status != expected) {
-		g_autofree char *output = process_output(node->kubelet);
-		fail_msg("the kubelet ended with status %d:\n%s", status, output);
+		print_verdicts(node->kubelet);
+		fail_msg("the kubelet ended with status %d", status);
 	}
 	process_free(node->kubelet);
 	node->kubelet = NULL;

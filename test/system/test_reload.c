@@ -143,9 +143,10 @@ static void a_resource_changes_in_place(void **state)
 	node_kubelet_says(node, LIST("a", "6", "2"));
 	node_kubelet_says(node, LIST("a", "4", "2"));
 	/* another selection of the same devices, and another policy */
-	configure(node, "{\"configList\":[{\"resourceName\":\"a\",\"rdmaHcaMax\":2,"
+	configure(node, "{\"configList\":[{\"resourceName\":\"a\",\"rdmaHcaMax\":3,"
 			"\"healthPolicy\":\"anyDevice\",\"selectors\":{\"buses\":[\"mock\"],"
 			"\"addresses\":[\"0000:3b:00.0\"]}}]}");
+	node_kubelet_says(node, LIST("a", "4", "3"));
 	node_command(node, "free pod-a");
 	node_command(node, "allocate rdma/a 1 pod-c");
 	node_kubelet_says(node, "{\"event\":\"allocated\",\"pod\":\"pod-c\",\"devices\":["
