@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +34,7 @@ struct listener {
 	int file_fd; /* O_PATH on our socket's file: its inode number cannot be used again */
 	int listen_fd;
 	guint source;
+	char *group; /* whose members may connect; NULL: only root and our own user */
 	listener_accepted_fn accepted;
 	gpointer data;
 	struct nag nag;
@@ -259,6 +261,44 @@ static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
 	return TRUE;
 }
 
+static gboolean find_group(const char *name, gid_t *ret_gid)
+{
+	char buffer[16384];
+	struct group entry;
+	struct group *found = NULL;
+	guint64 number;
+
+	if (g_ascii_string_to_unsigned(name, 10, 0, G_MAXUINT32 - 1, &number, NULL)) {
+		*ret_gid = (gid_t)number;
+		return TRUE;
+	}
+	if (getgrnam_r(name, &entry, buffer, sizeof(buffer), &found) != 0 || found == NULL)
+		return FALSE;
+	*ret_gid = found->gr_gid;
+	return TRUE;
+}
+
+/* While nobody knows the name yet. Without the right to give it to the group, the socket
+ * is still good for root. */
+static gboolean open_to_group(const Listener *self, const char *hidden, GError **error)
+{
+	gid_t gid;
+
+	if (self->group == NULL)
+		return TRUE;
+	if (self->group[0] != '\0' && !find_group(self->group, &gid))
+		log_warning(self->area, "there is no group '%s': only root may connect to '%s'",
+			    self->group, self->path);
+	else if (self->group[0] != '\0' &&
+		 fchownat(self->dir_fd, hidden, (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW) < 0)
+		log_warning(self->area,
+			    "cannot give '%s' to the group '%s': %s: only root may connect; make "
+			    "the daemon a member of the group",
+			    self->path, self->group, g_strerror(errno));
+	return fchmodat(self->dir_fd, hidden, 0660, 0) == 0 ||
+	       set_error(error, LISTENER_ERROR_FAILED, "cannot set the mode of", self->path, errno);
+}
+
 static gboolean bind_and_publish(Listener *self, GError **error)
 {
 	g_autofree char *hidden = g_strdup_printf(HIDDEN_PREFIX "%08x", g_random_int());
@@ -267,7 +307,8 @@ static gboolean bind_and_publish(Listener *self, GError **error)
 	if (self->listen_fd < 0)
 		return set_error(error, LISTENER_ERROR_FAILED, "cannot create a socket for",
 				 self->path, errno);
-	if (bind_hidden(self, hidden, error) && publish(self, hidden, error))
+	if (bind_hidden(self, hidden, error) && open_to_group(self, hidden, error) &&
+	    publish(self, hidden, error))
 		return TRUE;
 	unlinkat(self->dir_fd, hidden, 0);
 	return FALSE;
@@ -281,6 +322,9 @@ static gboolean is_trusted_peer(Listener *self, int fd)
 	socklen_t size = sizeof(peer);
 	g_autofree char *text = NULL;
 
+	/* The file's mode has let them in. */
+	if (self->group != NULL)
+		return TRUE;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
 	    (peer.uid == 0 || peer.uid == geteuid()))
 		return TRUE;
@@ -346,18 +390,20 @@ static void listener_destroy(Listener *self)
 	g_free(self->name);
 	g_free(self->path);
 	g_free(self->area);
+	g_free(self->group);
 	g_free(self);
 }
 
-Listener *listener_new(const char *dir, const char *name, const char *area,
-		       listener_accepted_fn accepted, gpointer data, GError **error)
+Listener *listener_new_for_group(const struct listener_plan *plan, listener_accepted_fn accepted,
+				 gpointer data, GError **error)
 {
 	Listener *self = g_new0(Listener, 1);
 
-	self->dir = g_strdup(dir);
-	self->name = g_strdup(name);
-	self->path = g_build_filename(dir, name, NULL);
-	self->area = g_strdup(area);
+	self->dir = g_strdup(plan->dir);
+	self->name = g_strdup(plan->name);
+	self->path = g_build_filename(plan->dir, plan->name, NULL);
+	self->area = g_strdup(plan->area);
+	self->group = g_strdup(plan->group);
 	self->accepted = accepted;
 	self->data = data;
 	self->dir_fd = self->file_fd = self->listen_fd = -1;
@@ -367,6 +413,14 @@ Listener *listener_new(const char *dir, const char *name, const char *area,
 	}
 	self->source = g_unix_fd_add(self->listen_fd, G_IO_IN, accept_connections, self);
 	return self;
+}
+
+Listener *listener_new(const char *dir, const char *name, const char *area,
+		       listener_accepted_fn accepted, gpointer data, GError **error)
+{
+	const struct listener_plan plan = {dir, name, area, NULL};
+
+	return listener_new_for_group(&plan, accepted, data, error);
 }
 
 gboolean listener_is_intact(const Listener *listener)

@@ -26,6 +26,14 @@ typedef struct listener Listener;
  * already. 'area' is for the log. The path is at most 107 bytes (model/socket_name.h). */
 Listener *listener_new(const char *dir, const char *name, const char *area,
 		       listener_accepted_fn accepted, gpointer data, GError **error);
+/* The same for a group of users: mode 0660, and whoever can connect may. 'group' is a
+ * name or a number; "": the process's own. */
+struct listener_plan {
+	const char *dir, *name, *area;
+	const char *group;
+};
+Listener *listener_new_for_group(const struct listener_plan *plan, listener_accepted_fn accepted,
+				 gpointer data, GError **error);
 /* FALSE once the file at our path is not our socket any more. */
 gboolean listener_is_intact(const Listener *listener);
 const char *listener_path(const Listener *listener);
