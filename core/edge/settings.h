@@ -58,7 +58,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Settings, settings_free)
 gboolean settings_set(Settings *settings, const char *path, const char *value, GError **error);
 
 /* Takes from 'fresh' what may change under a running daemon: the log, the timing of
- * health, retire_after. TRUE if something did. The paths of other keys that differ are
+ * health, retire_after, the status socket. TRUE if something did. The paths of other keys that differ are
  * added to 'ret_others' (const char *): they need a restart. */
 gboolean settings_take_live(Settings *running, const Settings *fresh, GPtrArray *ret_others);
 
