@@ -31,6 +31,7 @@ struct bus {
 	GPtrArray *pools; /* borrowed, in file order */
 	Selection *selection;
 	Looks *looks;
+	guint64 scans, failed_scans;
 	char *scan_trouble; /* what was last said about a failed scan */
 	char *doubles; /* what was last said about devices with the same identity */
 	guint first_look_timer;
@@ -222,6 +223,8 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 	Bus *bus = data;
 	enum offer_scan scan = bus_scan_kind(bus, event_driven);
 
+	bus->scans++;
+	bus->failed_scans += error != NULL ? 1 : 0;
 	bus_say_scan_trouble(bus, error);
 	if (devices == NULL && bus->devices != NULL)
 		return;
@@ -348,9 +351,19 @@ const char *bus_refusal(const Bus *bus)
 	return admission_refusal(bus->admission);
 }
 
-gboolean bus_has_scanned(const Bus *bus)
+void bus_get_status(const Bus *bus, struct bus_status *ret_status)
 {
-	return bus->devices != NULL;
+	*ret_status = (struct bus_status){
+		.refusal = bus_refusal(bus),
+		.version = bus->backend != NULL ? backend_vtable(bus->backend)->version : NULL,
+		.scan_trouble = bus->scan_trouble,
+		.has_scanned = bus->devices != NULL,
+		.devices = bus->devices != NULL ? bus->devices->len : 0,
+		.scans = bus->scans,
+		.failed_scans = bus->failed_scans,
+	};
+	if (bus->backend != NULL)
+		ret_status->workers = backend_workers(bus->backend, &ret_status->stuck);
 }
 
 void bus_show_pool(Bus *bus, Pool *pool)

@@ -25,7 +25,18 @@ void bus_save(const Bus *bus, SavedState *state);
 const char *bus_name(const Bus *bus);
 /* Why the backend is not there, or NULL. */
 const char *bus_refusal(const Bus *bus);
-gboolean bus_has_scanned(const Bus *bus);
+
+struct bus_status {
+	const char *refusal; /* why the backend is not there, or NULL */
+	const char *version; /* of the backend; NULL before it is accepted */
+	const char *scan_trouble; /* why the last scan failed, or NULL */
+	gboolean has_scanned;
+	guint devices;
+	guint64 scans, failed_scans;
+	guint workers, stuck; /* threads that read health, and those that hang */
+};
+
+void bus_get_status(const Bus *bus, struct bus_status *ret_status);
 
 /* The pool gets the devices of the last scan, if there was one. Borrowed. */
 void bus_add_pool(Bus *bus, Pool *pool);

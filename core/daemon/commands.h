@@ -4,17 +4,22 @@
 
 #include "daemon/options.h"
 #include "daemon/survey.h"
+#include "edge/json.h"
 #include "edge/json_writer.h"
 
 /* Each prints to stdout and returns the exit status. */
 int command_devices(const Options *options);
 int command_explain(const Options *options);
+/* Asks the running daemon. */
+int command_status(const Options *options);
 
 /* The text of the two. */
 char *devices_text(const Survey *survey, gboolean json);
 /* 'only' is a resource's full name or its name part; NULL = all. NULL if there is no
  * such resource. */
 char *explain_text(const Survey *survey, const char *only, gboolean json);
+/* Of a snapshot of the status socket, for people; 'now_s' is Unix time. */
+char *status_command_text(const JsonValue *snapshot, gint64 now_s);
 
 /* --- what they share --- */
 

@@ -12,7 +12,8 @@ struct configuration {
 	Settings *settings;
 	ResourceFile *file;
 	FileWatch *settings_watch, *file_watch;
-	void (*changed)(gpointer data);
+	void (*on_changed)(gpointer data);
+	void (*on_refused)(gpointer data);
 	gpointer data;
 	guint64 reloads, refused;
 	gint64 changed_us, refused_us;
@@ -196,19 +197,23 @@ void configuration_reload(Configuration *configuration)
 	else
 		refuse(configuration, reading.error);
 	reading_clear(&reading);
-	if (!good)
+	if (!good) {
+		if (configuration->on_refused != NULL)
+			configuration->on_refused(configuration->data);
 		return;
-	if (configuration->changed != NULL)
-		configuration->changed(configuration->data);
+	}
+	if (configuration->on_changed != NULL)
+		configuration->on_changed(configuration->data);
 	/* Said when it holds, so that whoever waits for the line can count on it. */
 	log_info("rdmadp", "configuration read again: %u resources",
 		 configuration->file->resources->len);
 }
 
 void configuration_on_change(Configuration *configuration, void (*changed)(gpointer data),
-			     gpointer data)
+			     void (*refused)(gpointer data), gpointer data)
 {
-	configuration->changed = changed;
+	configuration->on_changed = changed;
+	configuration->on_refused = refused;
 	configuration->data = data;
 }
 

@@ -23,9 +23,10 @@ const ResourceFile *configuration_file(const Configuration *configuration);
 /* Seconds between two health polls; 0 = none. */
 double configuration_poll_s(const Configuration *configuration);
 
-/* 'changed' is called after what was read again has taken effect here. */
+/* 'changed' is called after what was read again has taken effect here, 'refused' after it
+ * was refused. */
 void configuration_on_change(Configuration *configuration, void (*changed)(gpointer data),
-			     gpointer data);
+			     void (*refused)(gpointer data), gpointer data);
 /* Reads both files now. */
 void configuration_reload(Configuration *configuration);
 

@@ -10,6 +10,7 @@
 
 #include "daemon/configuration.h"
 #include "daemon/roster.h"
+#include "daemon/status.h"
 #include "edge/log.h"
 #include "edge/startup.h"
 
@@ -33,6 +34,7 @@ struct daemon {
 	State *state;
 	Holders *holders;
 	Roster *roster;
+	Status *status;
 	int signal_fd;
 	guint signal_source;
 	gboolean stopping;
@@ -51,6 +53,7 @@ static void daemon_stop(struct daemon *daemon)
 	if (daemon->stopping)
 		return;
 	daemon->stopping = TRUE;
+	g_clear_pointer(&daemon->status, status_free);
 	state_stop(daemon->state);
 	roster_stop(daemon->roster);
 	kubelet_stop(daemon->kubelet, daemon_on_stopped, daemon);
@@ -127,7 +130,15 @@ static void daemon_on_configured(gpointer data)
 	if (daemon->stopping)
 		return;
 	daemon_take_descriptors(daemon);
+	status_configured(daemon->status);
 	roster_apply(daemon->roster);
+}
+
+static void daemon_on_changed(gpointer data)
+{
+	struct daemon *daemon = data;
+
+	status_touch(daemon->status);
 }
 
 static void daemon_open(struct daemon *daemon)
@@ -154,9 +165,13 @@ static void daemon_open(struct daemon *daemon)
 		.node_check = daemon->node_check,
 		.state = daemon->state,
 		.holders = daemon->holders,
+		.changed = daemon_on_changed,
+		.data = daemon,
 	};
 	daemon->roster = roster_new(&host);
-	configuration_on_change(daemon->configuration, daemon_on_configured, daemon);
+	daemon->status = status_new(daemon->configuration, daemon->roster, daemon->holders);
+	configuration_on_change(daemon->configuration, daemon_on_configured, daemon_on_changed,
+				daemon);
 	roster_apply(daemon->roster);
 }
 

@@ -20,6 +20,7 @@ static const struct command {
 	{"check-config", check_config_run, 2},
 	{"devices", command_devices, 1},
 	{"explain", command_explain, 2},
+	{"status", command_status, 1},
 };
 
 static const struct command *command_find(const char *name)

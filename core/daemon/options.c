@@ -8,7 +8,8 @@
 	"Commands:\n"                                                                              \
 	"  check-config [FILE]      check both configuration files, and what they mean here\n"     \
 	"  devices                  every RDMA device of this node and who takes it\n"             \
-	"  explain [RESOURCE]       for every device, why a resource takes or refuses it"
+	"  explain [RESOURCE]       for every device, why a resource takes or refuses it\n"        \
+	"  status                   what the running daemon is doing, and which pods hold what"
 
 static GOptionContext *options_context(Options *options)
 {

@@ -82,6 +82,7 @@ void pool_free(Pool *pool)
 	double_watch_free(pool->double_watch);
 	offer_free(pool->offer);
 	resource_config_unref(pool->config);
+	g_free(pool->barred);
 	g_free(pool->trouble);
 	g_free(pool->ask_trouble);
 	g_free(pool);
@@ -107,6 +108,14 @@ Plugin *pool_plugin(const Pool *pool)
 	return pool->plugin;
 }
 
+char *pool_trouble(const Pool *pool)
+{
+	if (pool->refused)
+		return g_strdup("its backend cannot be used");
+	return pool->barred != NULL ? g_strdup(pool->barred)
+				    : resource_trouble(pool_resource(pool));
+}
+
 /* --- what is said --- */
 
 static void pool_say_news(Pool *pool, gint64 now_us)
@@ -128,7 +137,7 @@ static void pool_say_trouble(Pool *pool)
 {
 	g_autofree char *trouble = resource_trouble(pool_resource(pool));
 
-	if (pool->refused || pool->barred || g_strcmp0(trouble, pool->trouble) == 0)
+	if (pool->refused || pool->barred != NULL || g_strcmp0(trouble, pool->trouble) == 0)
 		return;
 	if (trouble != NULL && resource_hcas(pool_resource(pool))->len > 0)
 		log_warning(pool->config->full_name, "offers nothing: %s", trouble);
@@ -191,6 +200,7 @@ void pool_flush(Pool *pool)
 		pool_publish(pool, list);
 	pool_arm_tick(pool, now_us);
 	pool_ask(pool);
+	pool->host->changed(pool->host->data);
 	if (offer_is_over(pool->offer))
 		pool->host->over(pool, pool->host->data);
 }
@@ -264,17 +274,18 @@ void pool_refuse(Pool *pool)
 	offer_give_up(pool->offer, g_get_monotonic_time());
 }
 
-void pool_set_barred(Pool *pool, gboolean barred)
+void pool_bar(Pool *pool, const char *why)
 {
-	if (pool->barred && !barred)
+	if (pool->barred != NULL && why == NULL)
 		log_info(pool->config->full_name, "nothing bars it any more");
-	pool->barred = barred;
-	offer_refuse(pool->offer, barred);
+	g_free(pool->barred);
+	pool->barred = g_strdup(why);
+	offer_refuse(pool->offer, why != NULL);
 }
 
 gboolean pool_competes(const Pool *pool)
 {
-	return !pool->refused && !pool->barred && !offer_is_leaving(pool->offer);
+	return !pool->refused && pool->barred == NULL && !offer_is_leaving(pool->offer);
 }
 
 GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices)

@@ -32,6 +32,8 @@ struct pool_host {
 	/* The resource is shared or exclusive now and was not before: which devices it has
 	 * is to be settled again. */
 	void (*mode_changed)(Pool *pool, gpointer data);
+	/* There may be something new to tell about a pool. */
+	void (*changed)(gpointer data);
 	/* The pool was told to leave, and no pod can hold anything of it any more. */
 	void (*over)(Pool *pool, gpointer data);
 	gpointer data;
@@ -44,6 +46,8 @@ const ResourceConfig *pool_config(const Pool *pool);
 const Resource *pool_resource(const Pool *pool);
 const Offer *pool_offer(const Pool *pool);
 Plugin *pool_plugin(const Pool *pool);
+/* Why nothing can be allocated, for people; NULL if something can. */
+char *pool_trouble(const Pool *pool);
 
 /* With the ids and the health of a former process it need not wait for a scan. */
 void pool_restore(Pool *pool, const struct saved_resource *saved);
@@ -65,8 +69,9 @@ gboolean pool_is_leaving(const Pool *pool);
 
 /* The backend cannot serve: the resource stays at 0. Said by the bus, once. */
 void pool_refuse(Pool *pool);
-/* The node is not as the resource needs it: it stays at 0. Said by the caller. */
-void pool_set_barred(Pool *pool, gboolean barred);
+/* The node is not as the resource needs it: it stays at 0. Said by the caller. NULL:
+ * nothing bars it. */
+void pool_bar(Pool *pool, const char *why);
 /* TRUE if it takes part: it is neither of the two and not about to leave. */
 gboolean pool_competes(const Pool *pool);
 /* Of the bus's devices those that the selectors take (a new array). */

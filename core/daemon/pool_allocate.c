@@ -87,6 +87,7 @@ static Allocation *pool_allocate(Snapshot *snapshot, const char *const *ids, gsi
 		pool_describe(pool, allocation);
 	allocation_finish(allocation);
 	offer_allocated(pool->offer, ids, n_ids, g_get_monotonic_time());
+	pool->host->changed(pool->host->data);
 	holders_allocated(pool->host->holders);
 	return g_steal_pointer(&allocation);
 }
@@ -103,5 +104,19 @@ static GPtrArray *pool_prefer(Snapshot *snapshot, const struct preference *wante
 				pool->config->allocation_policy);
 }
 
-const struct plugin_ops pool_shared_ops = {.allocate = pool_allocate};
-const struct plugin_ops pool_exclusive_ops = {.allocate = pool_allocate, .prefer = pool_prefer};
+static void pool_on_plugin_changed(gpointer data)
+{
+	const Pool *pool = data;
+
+	pool->host->changed(pool->host->data);
+}
+
+const struct plugin_ops pool_shared_ops = {
+	.allocate = pool_allocate,
+	.changed = pool_on_plugin_changed,
+};
+const struct plugin_ops pool_exclusive_ops = {
+	.allocate = pool_allocate,
+	.prefer = pool_prefer,
+	.changed = pool_on_plugin_changed,
+};

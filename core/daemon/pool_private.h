@@ -14,7 +14,8 @@ struct pool {
 	DeviceInfoDir *device_info; /* NULL: none have been written */
 	DoubleWatch *double_watch; /* of exclusive devices */
 	const struct rdmadp_backend *vtable; /* of the last scan; NULL before */
-	gboolean refused, barred;
+	gboolean refused;
+	char *barred; /* why the node is not as the resource needs it, or NULL */
 	gboolean published;
 	guint tick; /* source of the next offer_tick, or 0 */
 	gint64 asked_from_us; /* of the question about pods that is under way; -1: none is */

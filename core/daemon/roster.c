@@ -234,6 +234,7 @@ void roster_apply(Roster *roster)
 		bus_sort_pools(g_ptr_array_index(roster->buses, i), pools);
 	remove_idle_buses(roster);
 	state_touch(roster->host.state);
+	roster->host.changed(roster->host.data);
 }
 
 /* --- what is over --- */
@@ -294,6 +295,13 @@ static void on_scan(gpointer data)
 
 static const struct events_ops kernel_events = {on_link, on_look, on_scan};
 
+static void on_changed(gpointer data)
+{
+	const Roster *roster = data;
+
+	roster->host.changed(roster->host.data);
+}
+
 static void on_rescan(Pool *pool, gpointer data)
 {
 	Bus *bus = find_bus(data, pool_config(pool)->bus);
@@ -342,6 +350,7 @@ Roster *roster_new(const struct roster_host *host)
 		.mode_label = roster->mode_label,
 		.rescan = on_rescan,
 		.mode_changed = on_mode_changed,
+		.changed = on_changed,
 		.over = on_over,
 		.data = roster,
 	};

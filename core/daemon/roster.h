@@ -18,6 +18,9 @@ struct roster_host {
 	NodeCheck *node_check;
 	State *state;
 	Holders *holders;
+	/* There may be something new to tell (status.h). */
+	void (*changed)(gpointer data);
+	gpointer data;
 };
 
 Roster *roster_new(const struct roster_host *host);

@@ -126,7 +126,7 @@ static void check(Selection *selection, GPtrArray *pools)
 		const char *refusal = netns_refusal(is_exclusive(pool), exclusive_netns);
 		const char *remark = netns_remark(is_exclusive(pool), exclusive_netns);
 
-		pool_set_barred(pool, refusal != NULL);
+		pool_bar(pool, refusal);
 		if (refusal != NULL)
 			say(selection, LOG_LEVEL_ERROR, name, refusal);
 		if (remark != NULL)

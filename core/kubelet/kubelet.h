@@ -33,6 +33,8 @@ struct plugin_ops {
 	 * all ids are known to the snapshot. Returns borrowed ids; another number of them
 	 * than wanted leaves the choice to the kubelet. Never fails. */
 	GPtrArray *(*prefer)(Snapshot *snapshot, const struct preference *wanted, gpointer data);
+	/* May be NULL. plugin_get_status has something new. */
+	void (*changed)(gpointer data);
 };
 
 enum plugin_state {

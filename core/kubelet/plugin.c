@@ -258,6 +258,8 @@ void plugin_feed(Plugin *plugin, enum registration_event event, const char *deta
 
 	note_trouble(plugin, event, detail);
 	note_change(plugin, before, event);
+	if (plugin->ops.changed && (detail || plugin->machine.state != before))
+		plugin->ops.changed(plugin->data);
 	set_timer(plugin, orders.timer_ms);
 	carry_out(plugin, orders.actions);
 }

@@ -24,7 +24,7 @@ static const char backend_dir[] = BINARY_DIR "/lib/rdmadp/backends";
 	"sysfs_root = \"%s/sys\";\n"                                                               \
 	"dev_root = \"%s\";\n"                                                                     \
 	"state_dir = \"%s/state\";\n"                                                              \
-	"status_socket = \"\";\n"                                                                  \
+	"status_socket = \"%s/status.sock\";\n"                                                    \
 	"kubelet = {\n"                                                                            \
 	"	device_plugins_dir = \"%s\";\n"                                                          \
 	"	plugins_registry_dir = \"%s/registry\";\n"                                               \
@@ -42,8 +42,8 @@ static void write_settings(const struct node *node)
 	/* Without root there are no device nodes: then the daemon is not shown any. */
 	g_autofree char *dev = path_of(node, node->has_nodes ? "dev" : "no-dev");
 	g_autofree char *text =
-		g_strdup_printf(SETTINGS, node->root, dev, node->root, node->kubelet_dir,
-				node->root, node->root, node->kubelet_settings);
+		g_strdup_printf(SETTINGS, node->root, dev, node->root, node->root,
+				node->kubelet_dir, node->root, node->root, node->kubelet_settings);
 	g_autofree char *whole = g_strconcat(text, node->settings, NULL);
 	fixture_write(node->root, "etc/rdmadp.conf", whole);
 }

@@ -53,8 +53,9 @@ static inline GPtrArray *fixture_prefer(G_GNUC_UNUSED Snapshot *snapshot,
 	return chosen;
 }
 
-static const struct plugin_ops shared_ops = {fixture_allocate, NULL};
-static const struct plugin_ops exclusive_ops = {fixture_allocate, fixture_prefer};
+static const struct plugin_ops shared_ops = {.allocate = fixture_allocate};
+static const struct plugin_ops exclusive_ops = {.allocate = fixture_allocate,
+						.prefer = fixture_prefer};
 
 /* 'n' devices "a-0"…; 'bad' of them Unhealthy. */
 static inline Snapshot *make_list(guint n, guint bad)

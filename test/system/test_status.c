@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemon tells about itself: the lines of its socket, which its schema
+ * describes, and 'rdmadp status'. */
+#include "system/node.h"
+
+#include <glib/gstdio.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "edge/line_client.h"
+#include "support/fixture.h"
+#include "support/json_match.h"
+#include "support/json_schema.h"
+
+#define DEVICE(id, n, uverbs, health)                                                              \
+	"device " id "\nattribute vendor 15b3\nattribute device 101d\n"                            \
+	"rdma mlx5_" n " mlx5_ib\nport 1 infiniband active\n"                                      \
+	"uverbs infiniband/uverbs" uverbs " 231:" uverbs                                           \
+	"\nrdma_cm infiniband/rdma_cm 10:121\nnet ib" n " infiniband\n" health "\n"
+#define HEALTHY                                                                                    \
+	DEVICE("0000:3b:00.0", "1", "1", "health ok")                                              \
+	DEVICE("0000:af:00.0", "2", "2", "health ok")
+#define ONE_DOWN                                                                                   \
+	DEVICE("0000:3b:00.0", "1", "1", "health down \"no cable\"")                               \
+	DEVICE("0000:af:00.0", "2", "2", "health ok")
+#define SWAPPED                                                                                    \
+	DEVICE("0000:3b:00.0", "1", "2", "health ok")                                              \
+	DEVICE("0000:af:00.0", "2", "1", "health ok")
+
+#define NODES                                                                                      \
+	"dir sys\nchr dev/infiniband/uverbs1 231:1\nchr dev/infiniband/uverbs2 231:2\n"            \
+	"chr dev/infiniband/rdma_cm 10:121\n"
+
+#define HCA "{\"resourceName\":\"hca\",\"rdmaHcaMax\":4,\"selectors\":{\"buses\":[\"mock\"]}}"
+#define REFUSED "{\"resourceName\":\"no\",\"selectors\":{\"buses\":[\"nix\"]}}"
+#define CONFIG(entries) "{\"configList\":[" entries "]}"
+
+#define LIMIT_US (30 * G_GINT64_CONSTANT(1000000))
+
+struct client {
+	struct node *node;
+	LineClient *lines;
+	json_t *schema;
+	json_t *last; /* the line that was waited for last */
+};
+
+static char *socket_path(const struct node *node)
+{
+	return g_build_filename(node->root, "status.sock", NULL);
+}
+
+static int set_up(void **state)
+{
+	struct client *client = g_new0(struct client, 1);
+	client->node = node_new(NODES);
+	client->schema = json_load_file(SOURCE_DIR "/packaging/status.schema.json", 0, NULL);
+	assert_non_null(client->schema);
+	node_mock(client->node, HEALTHY);
+	node_resources(client->node, CONFIG(HCA));
+	*state = client;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct client *client = *state;
+	line_client_free(client->lines);
+	json_decref(client->last);
+	json_decref(client->schema);
+	node_free(client->node);
+	g_free(client);
+	return 0;
+}
+
+static void connect_to(struct client *client)
+{
+	g_autofree char *path = socket_path(client->node);
+	line_client_free(client->lines);
+	client->lines = line_client_new(path, NULL);
+	assert_non_null(client->lines);
+}
+
+/* What 'rdmadp status' prints. */
+static char *ask(const struct node *node, const char *option, int *ret_status)
+{
+	const char *const options[] = {"status", option, NULL};
+	Process *process = node_run_daemon(node, options);
+	char *output;
+	assert_true(process_await_exit(process, ret_status));
+	output = process_output(process);
+	process_free(process);
+	return output;
+}
+
+/* The next line that matches; each on the way is as the schema says. */
+static const json_t *await(struct client *client, const char *pattern)
+{
+	json_t *wanted = json_pattern(pattern);
+	gint64 until_us = g_get_monotonic_time() + LIMIT_US;
+	gboolean found = FALSE;
+	while (!found) {
+		g_autoptr(GError) error = NULL;
+		g_autofree char *line = line_client_next(client->lines, until_us, &error);
+		g_autofree char *problem = NULL;
+		if (line == NULL)
+			fail_msg("no line like %s: %s", pattern, error->message);
+		json_decref(client->last);
+		client->last = json_loads(line, 0, NULL);
+		assert_non_null(client->last);
+		problem = json_schema_problem(client->schema, client->last);
+		if (problem != NULL)
+			fail_msg("%s: %s", line, problem);
+		found = json_match(client->last, wanted);
+	}
+	json_decref(wanted);
+	return client->last;
+}
+
+static struct client *running(void **state)
+{
+	struct client *client = *state;
+	struct node *node = client->node;
+	g_autofree char *socket = node_pod_resources(node);
+	const char *const options[] = {"--pod-resources", socket, NULL};
+	node_start_kubelet(node, options);
+	node_start_daemon(node);
+	node_kubelet_says(node, "{\"event\":\"list\",\"resource\":\"rdma/hca\",\"first\":true}");
+	return client;
+}
+
+static void stop(struct client *client)
+{
+	node_stop_daemon(client->node);
+	assert_false(node_has_file(client->node, "status.sock"));
+	node_stop_kubelet(client->node, 0);
+}
+
+static void a_snapshot_comes_first_and_then_changes(void **state)
+{
+	struct client *client = running(state);
+	connect_to(client);
+	await(client, "{\"type\":\"snapshot\",\"formatVersion\":1,\"pods\":null,\"resources\":[{"
+		      "\"name\":\"rdma/hca\",\"mode\":\"shared\",\"trouble\":null,"
+		      "\"devices\":{\"total\":4,\"healthy\":4,\"retiring\":0},"
+		      "\"registration\":{\"state\":\"streaming\",\"error\":null},\"hcas\":["
+		      "{\"id\":\"0000:3b:00.0\",\"rdmaDevices\":[\"mlx5_1\"],"
+		      "\"interfaces\":[\"ib1\"],\"state\":\"healthy\",\"reason\":null},"
+		      "{\"id\":\"0000:af:00.0\",\"healthy\":true}]}]}");
+	node_mock(client->node, ONE_DOWN);
+	await(client, "{\"type\":\"resource\",\"resource\":{\"devices\":{\"healthy\":3},\"hcas\":["
+		      "{\"state\":\"unhealthy\",\"reason\":{\"code\":\"link\","
+		      "\"text\":\"no cable\"}},{\"state\":\"healthy\"}]}}");
+	node_mock(client->node, DEVICE("0000:3b:00.0", "1", "1", "health ok"));
+	await(client,
+	      "{\"type\":\"resource\",\"resource\":{\"hcas\":[{\"healthy\":true},"
+	      "{\"present\":false,\"state\":\"missing\",\"reason\":{\"code\":\"gone\"}}]}}");
+	node_command(client->node, "restart");
+	await(client, "{\"type\":\"resource\",\"resource\":{\"registration\":{"
+		      "\"state\":\"streaming\",\"registrations\":2}}}");
+	stop(client);
+}
+
+static void configurations_buses_and_resources_come_and_go(void **state)
+{
+	struct client *client = running(state);
+	connect_to(client);
+	await(client, "{\"type\":\"snapshot\"}");
+	node_resources(client->node, CONFIG(HCA "," REFUSED));
+	await(client, "{\"type\":\"configuration\",\"configuration\":{\"reloads\":1}}");
+	await(client, "{\"type\":\"bus\",\"bus\":{\"name\":\"nix\",\"state\":\"refused\"}}");
+	node_resources(client->node, "{");
+	await(client, "{\"type\":\"configuration\",\"configuration\":{\"reloads\":1,"
+		      "\"refused\":1}}");
+	assert_true(json_is_string(
+		json_object_get(json_object_get(client->last, "configuration"), "error")));
+	node_resources(client->node, CONFIG(HCA));
+	await(client, "{\"type\":\"configuration\",\"configuration\":{\"refused\":1,"
+		      "\"error\":null}}");
+	await(client, "{\"type\":\"removed\",\"kind\":\"bus\",\"name\":\"nix\"}");
+	stop(client);
+}
+
+static void pods_are_told_when_asked_for(void **state)
+{
+	struct client *client = running(state);
+	node_command(client->node, "allocate rdma/hca 1 trainer/main");
+	node_kubelet_says(client->node, "{\"event\":\"allocated\"}");
+	connect_to(client);
+	assert_true(line_client_send(client->lines, "pods", NULL));
+	await(client, "{\"type\":\"snapshot\",\"podsError\":null,\"pods\":[{"
+		      "\"container\":\"main\",\"resource\":\"rdma/hca\"}]}");
+	/* anything else is not understood and does no harm */
+	assert_true(line_client_send(client->lines, "nonsense", NULL));
+	assert_true(line_client_send(client->lines, "pods", NULL));
+	await(client, "{\"type\":\"snapshot\",\"podsError\":null}");
+	stop(client);
+}
+
+/* A driver that is reloaded swaps the numbers of two HCAs while a pod holds a slot. */
+static void running_pods_of_a_renumbered_device_are_told(void **state)
+{
+	struct client *client = running(state);
+	node_command(client->node, "allocate rdma/hca 1 pod-a");
+	const char *allocated = process_await(client->node->kubelet, "{\"event\":\"allocated\"}");
+	int status;
+	g_autofree char *slot = g_strndup(strstr(allocated, "rdma/hca-"), strlen("rdma/hca-0"));
+	g_autofree char *pattern =
+		g_strdup_printf("{\"type\":\"resource\",\"resource\":{\"devices\":{\"healthy\":3,"
+				"\"renumbered\":[{\"id\":\"%s\"}]}}}",
+				slot);
+	connect_to(client);
+	node_mock(client->node, SWAPPED);
+	await(client, pattern);
+	node_kubelet_says(client->node, "{\"event\":\"list\",\"devices\":4,\"healthy\":3}");
+	node_daemon_says(client->node, "have access to the numbers of before");
+	g_autofree char *output = process_output(client->node->daemon);
+	assert_non_null(strstr(output, slot));
+	g_autofree char *text = ask(client->node, NULL, &status);
+	assert_non_null(strstr(text, " when a pod got it and is 231:"));
+	/* a new pod has the right ones, and is not told about; without the old one all is well */
+	node_command(client->node, "allocate rdma/hca 1 pod-b");
+	node_kubelet_says(client->node, "{\"event\":\"allocated\"}");
+	node_command(client->node, "free pod-a");
+	await(client, "{\"type\":\"resource\",\"resource\":{\"devices\":{\"healthy\":4,"
+		      "\"renumbered\":[]}}}");
+	stop(client);
+}
+
+static void the_socket_is_for_the_group_and_is_kept(void **state)
+{
+	struct client *client = running(state);
+	g_autofree char *path = socket_path(client->node);
+	struct stat status;
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0660);
+	assert_int_equal(g_unlink(path), 0);
+	while (stat(path, &status) != 0)
+		g_usleep(1000);
+	connect_to(client);
+	await(client, "{\"type\":\"snapshot\"}");
+	stop(client);
+}
+
+static void await_no_file(const struct node *node, const char *name)
+{
+	while (node_has_file(node, name))
+		g_usleep(1000);
+}
+
+/* Settings that name another socket, and none. */
+static void the_socket_follows_the_settings(void **state)
+{
+	struct client *client = running(state);
+	g_autofree char *path = g_build_filename(client->node->root, "etc/rdmadp.conf", NULL);
+	g_autofree char *text = NULL;
+	assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_autofree char *here = socket_path(client->node);
+	g_auto(GStrv) parts = g_strsplit(text, here, 2);
+	g_autofree char *none = g_strjoinv("", parts);
+	g_autofree char *other = g_build_filename(client->node->root, "moved.sock", NULL);
+	g_autofree char *moved = g_strjoinv(other, parts);
+	connect_to(client);
+	assert_true(line_client_send(client->lines, "pods", NULL));
+	fixture_write(client->node->root, "etc/rdmadp.conf", moved);
+	await_no_file(client->node, "status.sock");
+	while (!node_has_file(client->node, "moved.sock"))
+		g_usleep(1000);
+	line_client_free(client->lines);
+	client->lines = line_client_new(other, NULL);
+	assert_non_null(client->lines);
+	await(client, "{\"type\":\"snapshot\",\"pods\":null}");
+	fixture_write(client->node->root, "etc/rdmadp.conf", none);
+	await_no_file(client->node, "moved.sock");
+	node_command(client->node, "restart");
+	node_kubelet_says(client->node, "{\"event\":\"list\",\"first\":true}");
+	stop(client);
+}
+
+static void a_few_clients_are_served(void **state)
+{
+	struct client *client = running(state);
+	g_autofree char *path = socket_path(client->node);
+	LineClient *others[8];
+	for (gsize i = 0; i < G_N_ELEMENTS(others); i++) {
+		gint64 until_us = g_get_monotonic_time() + LIMIT_US;
+		others[i] = line_client_new(path, NULL);
+		g_free(line_client_next(others[i], until_us, NULL));
+	}
+	connect_to(client);
+	await(client, "{\"type\":\"error\",\"text\":\"too many clients\"}");
+	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+		line_client_free(others[i]);
+	stop(client);
+}
+
+/* --- rdmadp status --- */
+
+static void the_command_shows_it_to_people(void **state)
+{
+	struct client *client = running(state);
+	int status;
+	node_command(client->node, "allocate rdma/hca 1 pod-a");
+	node_kubelet_says(client->node, "{\"event\":\"allocated\"}");
+	node_mock(client->node, ONE_DOWN);
+	node_kubelet_says(client->node, "{\"event\":\"list\",\"healthy\":3}");
+	g_autofree char *text = ask(client->node, NULL, &status);
+	static const char *const parts[] = {"rdmadp 0", "3 of 4", "streaming", "link: no cable",
+					    "pod-a",	"mock",	  "mlx5_2"};
+	assert_int_equal(status, 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
+		if (strstr(text, parts[i]) == NULL)
+			fail_msg("'%s' is not in:\n%s", parts[i], text);
+	g_autofree char *json = ask(client->node, "--json", &status);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(json, "{\"type\":\"snapshot\""));
+	stop(client);
+}
+
+static void the_command_says_when_nobody_answers(void **state)
+{
+	struct client *client = *state;
+	int status;
+	g_autofree char *text = ask(client->node, NULL, &status);
+	assert_int_equal(status, 1);
+	assert_non_null(strstr(text, "no daemon answers at "));
+}
+
+static void the_command_shows_why_pods_are_not_known(void **state)
+{
+	struct client *client = *state;
+	int status;
+	node_start_kubelet(client->node, NULL);
+	node_start_daemon(client->node);
+	node_kubelet_says(client->node, "{\"event\":\"list\",\"first\":true}");
+	g_autofree char *text = ask(client->node, NULL, &status);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(text, "cannot ask which pods hold devices"));
+	stop(client);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_snapshot_comes_first_and_then_changes),
+		TEST(configurations_buses_and_resources_come_and_go),
+		TEST(pods_are_told_when_asked_for),
+		TEST(running_pods_of_a_renumbered_device_are_told),
+		TEST(the_socket_is_for_the_group_and_is_kept),
+		TEST(the_socket_follows_the_settings),
+		TEST(a_few_clients_are_served),
+		TEST(the_command_shows_it_to_people),
+		TEST(the_command_says_when_nobody_answers),
+		TEST(the_command_shows_why_pods_are_not_known),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
