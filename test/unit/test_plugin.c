@@ -87,11 +87,12 @@ static void changes_that_come_quickly_are_one(void **state)
 	struct plugin_fixture *fixture = *state;
 	struct connection *connection = streaming(fixture, &shared_ops);
 
-	/* The first goes out at once; until it has, the others are only remembered. */
+	/* The first goes out at once, if the one before it is on its way; until it has, the
+	 * others are only remembered. */
 	for (guint i = 10; i < 100; i++)
 		publish(fixture, i, 0);
 	WAIT_FOR(fake_sees(fixture->fake, 99));
-	assert_int_equal(connection->n_lists, 3);
+	assert_in_range(connection->n_lists, 2, 3);
 }
 
 static void a_change_that_is_taken_back_in_time_is_none(void **state)
