@@ -39,42 +39,27 @@ static int compare_numa(const struct prefer_candidate *a, const struct prefer_ca
 
 static int compare_root(const struct prefer_candidate *a, const struct prefer_candidate *b)
 {
-	return compare_text(a->pcie_root, b->pcie_root);
+	return (a->root > b->root) - (a->root < b->root);
 }
 
-/* Bytes of a path without its last 'n' parts. */
-static gsize shortened(const char *path, guint n)
+/* By their first bytes. */
+static int compare_paths(const struct prefer_candidate *a, gsize a_length,
+			 const struct prefer_candidate *b, gsize b_length)
 {
-	gsize length = path != NULL ? strlen(path) : 0;
-
-	for (; n > 0; n--) {
-		while (length > 0 && path[length - 1] != '/')
-			length--;
-		length -= length > 0;
-	}
-	return length;
-}
-
-/* By their paths without the last 'n' parts. */
-static int compare_paths(const char *a, const char *b, guint n)
-{
-	gsize a_length = shortened(a, n);
-	gsize b_length = shortened(b, n);
 	gsize shorter = MIN(a_length, b_length);
-	int order = shorter > 0 ? memcmp(a, b, shorter) : 0;
+	int order = shorter > 0 ? memcmp(a->pcie_path, b->pcie_path, shorter) : 0;
 
 	return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-/* A switch has a port of its own for each card: the path is switch, port, device. */
 static int compare_switch(const struct prefer_candidate *a, const struct prefer_candidate *b)
 {
-	return compare_paths(a->pcie_path, b->pcie_path, 2);
+	return compare_paths(a, a->switch_length, b, b->switch_length);
 }
 
 static int compare_card(const struct prefer_candidate *a, const struct prefer_candidate *b)
 {
-	return compare_paths(a->pcie_path, b->pcie_path, 1);
+	return compare_paths(a, a->card_length, b, b->card_length);
 }
 
 static int compare_parent(const struct prefer_candidate *a, const struct prefer_candidate *b)
@@ -357,9 +342,50 @@ static void choose_in(struct choice *choice, guint level, struct prefer_candidat
 		pack(choice, level, groups, size);
 }
 
-static int id_compare(gconstpointer a, gconstpointer b)
+/* --- places, prepared for many comparisons --- */
+
+/* Bytes of a path of that length without its last part. */
+static gsize shortened(const char *path, gsize length)
+{
+	while (length > 0 && path[length - 1] != '/')
+		length--;
+	return length - (length > 0);
+}
+
+static int text_order(gconstpointer a, gconstpointer b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *root_of(const struct prefer_candidate *candidate)
+{
+	return candidate->pcie_root != NULL ? candidate->pcie_root : "";
+}
+
+/* Numbers the PCIe roots in the order of their names. */
+static void number_roots(struct prefer_candidate *candidates, gsize n)
+{
+	g_autoptr(GHashTable) numbers = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GPtrArray) roots = g_ptr_array_new();
+
+	for (gsize i = 0; i < n; i++)
+		if (g_hash_table_add(numbers, (gpointer)root_of(&candidates[i])))
+			g_ptr_array_add(roots, (gpointer)root_of(&candidates[i]));
+	g_ptr_array_sort(roots, text_order);
+	for (guint i = 0; i < roots->len; i++)
+		g_hash_table_insert(numbers, g_ptr_array_index(roots, i), GUINT_TO_POINTER(i));
+	for (gsize i = 0; i < n; i++)
+		candidates[i].root =
+			GPOINTER_TO_UINT(g_hash_table_lookup(numbers, root_of(&candidates[i])));
+}
+
+/* A switch has a port of its own for each card: the path is switch, port, device. */
+static void measure_path(struct prefer_candidate *candidate)
+{
+	const char *path = candidate->pcie_path;
+
+	candidate->card_length = path != NULL ? shortened(path, strlen(path)) : 0;
+	candidate->switch_length = shortened(path, candidate->card_length);
 }
 
 GPtrArray *prefer_choose(struct prefer_candidate *candidates, gsize n_candidates, gsize size,
@@ -370,6 +396,9 @@ GPtrArray *prefer_choose(struct prefer_candidate *candidates, gsize n_candidates
 		.ids = g_ptr_array_new(),
 	};
 
+	number_roots(candidates, n_candidates);
+	for (gsize i = 0; i < n_candidates; i++)
+		measure_path(&candidates[i]);
 	if (n_candidates > 0)
 		g_qsort_with_data(candidates, (gint)n_candidates, sizeof(*candidates),
 				  candidate_compare, (gpointer)choice.levels);
@@ -378,6 +407,6 @@ GPtrArray *prefer_choose(struct prefer_candidate *candidates, gsize n_candidates
 			g_ptr_array_add(choice.ids, (gpointer)candidates[i].id);
 	if (choice.ids->len < size)
 		choose_in(&choice, 0, candidates, n_candidates, size - choice.ids->len);
-	g_ptr_array_sort(choice.ids, id_compare);
+	g_ptr_array_sort(choice.ids, text_order);
 	return choice.ids;
 }

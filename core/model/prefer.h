@@ -23,6 +23,9 @@ struct prefer_candidate {
 	const char *pcie_path; /* from the root down, the device itself last */
 	const char *parent; /* physical function of a VF or SF; NULL: the device itself */
 	gboolean must; /* has to be included */
+	/* prefer.c's own */
+	guint root; /* by name */
+	gsize switch_length, card_length; /* bytes of pcie_path */
 };
 
 /* Reorders 'candidates'. Returns 'size' ids (fewer if there are fewer), sorted;

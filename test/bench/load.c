@@ -37,7 +37,7 @@ static gint64 now_ns(void)
 	return now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static grpc_slice pack_request(const char *device)
+GBytes *load_pack_allocate(const char *device)
 {
 	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
 	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
@@ -48,10 +48,38 @@ static grpc_slice pack_request(const char *device)
 	container.devices_ids = ids;
 	request.n_container_requests = 1;
 	request.container_requests = containers;
-	grpc_slice slice = grpc_slice_malloc(v1beta1__allocate_request__get_packed_size(&request));
+	gsize size = v1beta1__allocate_request__get_packed_size(&request);
+	guint8 *bytes = g_malloc(size);
 
-	v1beta1__allocate_request__pack(&request, GRPC_SLICE_START_PTR(slice));
-	return slice;
+	v1beta1__allocate_request__pack(&request, bytes);
+	return g_bytes_new_take(bytes, size);
+}
+
+GBytes *load_pack_preferred(char *const *devices, guint n_devices, guint size)
+{
+	V1beta1__PreferredAllocationRequest request = V1BETA1__PREFERRED_ALLOCATION_REQUEST__INIT;
+	V1beta1__ContainerPreferredAllocationRequest container =
+		V1BETA1__CONTAINER_PREFERRED_ALLOCATION_REQUEST__INIT;
+	V1beta1__ContainerPreferredAllocationRequest *containers[] = {&container};
+
+	container.n_available_deviceids = n_devices;
+	container.available_deviceids = (char **)devices;
+	container.allocation_size = (gint32)size;
+	request.n_container_requests = 1;
+	request.container_requests = containers;
+	gsize length = v1beta1__preferred_allocation_request__get_packed_size(&request);
+	guint8 *bytes = g_malloc(length);
+
+	v1beta1__preferred_allocation_request__pack(&request, bytes);
+	return g_bytes_new_take(bytes, length);
+}
+
+static grpc_slice slice_of(GBytes *bytes)
+{
+	gsize size;
+	const char *data = g_bytes_get_data(bytes, &size);
+
+	return grpc_slice_from_copied_buffer(data, size);
 }
 
 static void caller_begin(struct run *run, struct caller *caller)
@@ -88,7 +116,7 @@ static void caller_end(struct run *run, struct caller *caller)
 		g_autofree char *text = g_strndup((const char *)GRPC_SLICE_START_PTR(caller->text),
 						  GRPC_SLICE_LENGTH(caller->text));
 
-		g_error("Allocate failed with status %d: %s", caller->status, text);
+		g_error("a call failed with status %d: %s", caller->status, text);
 	}
 	g_array_append_val(run->latencies, latency_us);
 	grpc_call_unref(caller->call);
@@ -142,8 +170,8 @@ GArray *load_run(const struct load *load, double *ret_calls_per_s)
 	struct run run = {
 		.queue = grpc_completion_queue_create_for_next(NULL),
 		.channel = dial(load->socket),
-		.method = grpc_slice_from_static_string("/v1beta1.DevicePlugin/Allocate"),
-		.message = pack_request(load->device),
+		.method = grpc_slice_from_static_string(load->method),
+		.message = slice_of(load->request),
 		.limit = load->callers,
 		.latencies = g_array_new(FALSE, FALSE, sizeof(double)),
 	};

@@ -12,7 +12,18 @@
 #include "bench/results.h"
 #include "bench/session.h"
 
-enum { HCAS = 8, MANY_RESOURCES = 16, MANY_CALLERS = 8, SETTLE_MS = 500, BETWEEN_CHANGES_MS = 150 };
+#define METHOD_ALLOCATE "/v1beta1.DevicePlugin/Allocate"
+#define METHOD_PREFERRED "/v1beta1.DevicePlugin/GetPreferredAllocation"
+
+enum {
+	HCAS = 8,
+	VFS = 4096,
+	FEW_VFS = 64,
+	MANY_RESOURCES = 16,
+	MANY_CALLERS = 8,
+	SETTLE_MS = 500,
+	BETWEEN_CHANGES_MS = 150
+};
 
 static struct {
 	char *floor, *daemon, *backend_dir;
@@ -74,7 +85,8 @@ static void measure_idle(const Session *session)
 static void measure_load(const Session *session, guint callers, guint calls)
 {
 	const struct watched *plugin = session_plugin(session, 0);
-	struct load load = {plugin->endpoint, plugin->device, callers, calls};
+	g_autoptr(GBytes) request = load_pack_allocate(plugin->device);
+	struct load load = {plugin->endpoint, METHOD_ALLOCATE, request, callers, calls};
 	double per_second;
 	double cpu_us = process_cpu_us(session->process);
 	g_autoptr(GArray) latencies = load_run(&load, &per_second);
@@ -168,6 +180,39 @@ static void measure_pushes(int which)
 		measure_push(which, sizes[i]);
 }
 
+/* --- GetPreferredAllocation --- */
+
+static void measure_choice(const Session *session, char *const *devices, guint n, guint size)
+{
+	g_autoptr(GBytes) request = load_pack_preferred(devices, n, size);
+	struct load load = {session_plugin(session, 0)->endpoint, METHOD_PREFERRED, request, 1,
+			    MAX((guint)options.calls / 20, 10)};
+	double per_second;
+	g_autoptr(GArray) latencies = load_run(&load, &per_second);
+	g_autofree char *p50 = g_strdup_printf("%u of %u devices preferred, p50", size, n);
+	g_autofree char *p99 = g_strdup_printf("%u of %u devices preferred, p99", size, n);
+
+	add(session, p50, "ms", results_percentile(latencies, 0.5) / 1000);
+	add(session, p99, "ms", results_percentile(latencies, 0.99) / 1000);
+}
+
+static void measure_choices(void)
+{
+	guint n = options.quick ? FEW_VFS : VFS;
+	struct subject subject = subject_of(SUBJECT_DAEMON, SUBJECT_PCI, 1, n);
+	g_auto(GStrv) devices = g_new0(char *, n + 1);
+	Session *session;
+
+	for (guint i = 0; i < n; i++)
+		devices[i] = subject_device_id(i);
+	subject.exclusive = TRUE;
+	session = session_begin(rpc, &subject);
+	measure_choice(session, devices, n, 2);
+	measure_choice(session, devices, n, n / 2);
+	measure_choice(session, devices, n, n);
+	session_end(session);
+}
+
 /* --- kubelet restarts --- */
 
 static gboolean is_registered(const Session *session, gpointer data)
@@ -252,6 +297,8 @@ static void run_all(void)
 			run_round(which, round == options.rounds - 1);
 	for (int which = SUBJECT_FLOOR; which <= last && options.pushes > 0; which++)
 		measure_pushes(which);
+	if (options.daemon)
+		measure_choices();
 	if (options.daemon && options.restarts > 0)
 		measure_restarts(SUBJECT_DAEMON);
 	if (options.backend_dir)

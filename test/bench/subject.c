@@ -10,25 +10,34 @@
 
 enum { HCAS = 8 };
 
-/* --- eight HCAs --- */
+/* --- HCAs --- */
 
-static char *pci_machine(void)
+char *subject_device_id(guint i)
+{
+	return g_strdup_printf("0000:%02x:%02x.%u", 0x10 + i / 256, i / 8 % 32, i % 8);
+}
+
+/* 256 below each PCIe root, 8 below each of its ports; half on each of two NUMA nodes. */
+static void add_hca(GString *text, guint i, guint n_hcas)
+{
+	g_autofree char *id = subject_device_id(i);
+
+	g_string_append_printf(text,
+			       "pci %s class=0x020000 vendor=0x15b3 device=0x101d "
+			       "driver=mlx5_core numa=%u under=pci0000:%02x/0000:%02x:%02x.0\n",
+			       id, 2 * i / n_hcas, 0x50 + i / 256, 0x50 + i / 256, i / 8 % 32);
+	g_string_append_printf(text, "net %s ens%unp0 type=1 port_name=p0\n", id, i);
+	g_string_append_printf(text, "ib %s mlx5_%u ll=Ethernet ndev=ens%unp0\n", id, i, i);
+	g_string_append_printf(text, "uverbs %s %u mlx5_%u\n", id, i, i);
+	g_string_append_printf(text, "umad %s %u mlx5_%u 1\n", id, i, i);
+}
+
+static char *pci_machine(guint n_hcas)
 {
 	GString *text = g_string_new("netns Y\nrdma_cm\n");
 
-	for (int i = 0; i < HCAS; i++) {
-		g_autofree char *address = g_strdup_printf("0000:%02x:00.0", 0x10 + 0x10 * i);
-
-		g_string_append_printf(text,
-				       "pci %s class=0x020000 vendor=0x15b3 device=0x101d "
-				       "driver=mlx5_core numa=%d\n",
-				       address, i / 4);
-		g_string_append_printf(text, "net %s ens%df0np0 type=1 port_name=p0\n", address, i);
-		g_string_append_printf(text, "ib %s mlx5_%d ll=Ethernet ndev=ens%df0np0\n", address,
-				       i, i);
-		g_string_append_printf(text, "uverbs %s %d mlx5_%d\n", address, i, i);
-		g_string_append_printf(text, "umad %s %d mlx5_%d 1\n", address, i, i);
-	}
+	for (guint i = 0; i < n_hcas; i++)
+		add_hca(text, i, n_hcas);
 	return g_string_free(text, FALSE);
 }
 
@@ -71,7 +80,7 @@ static void write_mock(const char *node, gboolean is_healthy)
 static void write_hcas(const struct subject *subject, const char *node)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *machine = pci_machine();
+	g_autofree char *machine = pci_machine(subject->exclusive ? subject->slots : HCAS);
 
 	if (subject->bus == SUBJECT_MOCK)
 		write_mock(node, TRUE);
@@ -102,13 +111,16 @@ static void write_resources(const struct subject *subject, const char *node)
 	GString *text = g_string_new("{\"periodicUpdateInterval\": 0, \"faultDetectPeriod\": 0,\n"
 				     " \"configList\": [");
 
+	g_autofree char *mode = subject->exclusive
+					? g_strdup("\"mode\": \"exclusive\"")
+					: g_strdup_printf("\"rdmaHcaMax\": %u", subject->slots);
+
 	for (guint i = 0; i < subject->resources; i++)
 		g_string_append_printf(
 			text,
-			"%s\n  {\"resourceName\": \"bench_%u\", \"rdmaHcaMax\": %u, "
+			"%s\n  {\"resourceName\": \"bench_%u\", %s, "
 			"\"selectors\": {\"buses\": [\"%s\"], \"vendors\": [\"15b3\"]}}",
-			i ? "," : "", i, subject->slots,
-			subject->bus == SUBJECT_MOCK ? "mock" : "pci");
+			i ? "," : "", i, mode, subject->bus == SUBJECT_MOCK ? "mock" : "pci");
 	g_string_append(text, "]}\n");
 	write_file(node, "config.json", text->str);
 	g_string_free(text, TRUE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The programs that are measured, on a node of their own: a directory with the fake
- * sysfs of eight HCAs, the configuration and the kubelet's directory.
+ * sysfs of HCAs (eight, or more in exclusive mode), the configuration and the kubelet's directory.
  */
 #pragma once
 
@@ -19,7 +19,11 @@ struct subject {
 	enum subject_bus bus;
 	guint resources;
 	guint slots; /* of each resource */
+	gboolean exclusive; /* the slots are devices, on the pci bus */
 };
+
+/* Of the i-th device on the pci bus. */
+char *subject_device_id(guint i);
 
 /* A temporary directory. */
 char *subject_make_node(const struct subject *subject);
