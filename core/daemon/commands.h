@@ -37,6 +37,7 @@ gboolean commands_use_state(const Options *options);
 
 char *describe_ids(const Device *device); /* "15b3:101d" */
 char *describe_rdma(const Device *device); /* "mlx5_0, mlx5_1" */
+char *describe_pcie(const Device *device); /* root and bridges: "pci0000:3a/0000:3a:00.0" */
 char *describe_netdevs(const Device *device); /* "ens1f0np0 (+8 representors)" */
 char *describe_link(const Device *device); /* "ether" */
 char *describe_ports(const Device *device); /* "1 ACTIVE" */

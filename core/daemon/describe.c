@@ -25,6 +25,20 @@ char *describe_rdma(const Device *device)
 	return g_string_free(text, FALSE);
 }
 
+char *describe_pcie(const Device *device)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+	const char *last = abi->pcie_path == NULL ? NULL : strrchr(abi->pcie_path, '/');
+	GString *text = g_string_new(abi->pcie_root);
+
+	if (last == NULL)
+		return g_string_free(text, FALSE);
+	if (text->len > 0)
+		g_string_append_c(text, '/');
+	g_string_append_len(text, abi->pcie_path, last - abi->pcie_path);
+	return g_string_free(text, FALSE);
+}
+
 char *describe_netdevs(const Device *device)
 {
 	const struct rdmadp_device *abi = device_abi(device);
@@ -187,6 +201,7 @@ void describe_json(JsonWriter *json, const Device *device)
 	json_add_string(json, "parent", abi->parent_id);
 	json_add_string(json, "driver", abi->driver);
 	json_add_string(json, "pcieRoot", abi->pcie_root);
+	json_add_string(json, "pciePath", abi->pcie_path);
 	if (abi->numa_node >= 0)
 		json_add_int(json, "numaNode", abi->numa_node);
 	write_flag(json, "virtualFunction", abi->flags, RDMADP_DEVICE_VF);

@@ -50,19 +50,20 @@ static void add_row(Table *table, const Survey *survey, const struct survey_bus 
 	g_autofree char *link = describe_link(device);
 	g_autofree char *ports = describe_ports(device);
 	g_autofree char *numa = abi->numa_node >= 0 ? g_strdup_printf("%d", abi->numa_node) : NULL;
+	g_autofree char *pcie = describe_pcie(device);
 	g_autofree char *health = survey_health(bus, device);
 	g_autofree char *resources = takers_text(survey, bus, device);
-	const char *const cells[] = {bus->name, abi->id, ids,  abi->driver, rdma,     netdevs,
-				     link,	ports,	 numa, health,	    resources};
+	const char *const cells[] = {bus->name, abi->id, ids,  abi->driver, rdma,   netdevs,
+				     link,	ports,	 numa, pcie,	    health, resources};
 
 	table_add(table, cells);
 }
 
 static char *text_for_people(const Survey *survey)
 {
-	static const char *const headings[] = {"BUS",  "DEVICE",     "IDS",	  "DRIVER",
-					       "RDMA", "INTERFACES", "LINK",	  "PORTS",
-					       "NUMA", "HEALTH",     "RESOURCES", NULL};
+	static const char *const headings[] = {"BUS",	     "DEVICE",	  "IDS",   "DRIVER", "RDMA",
+					       "INTERFACES", "LINK",	  "PORTS", "NUMA",   "PCIE",
+					       "HEALTH",     "RESOURCES", NULL};
 	g_autoptr(Table) table = table_new(headings);
 	g_autofree char *rows = NULL;
 	GString *text = g_string_new(NULL);

@@ -37,6 +37,7 @@ static const struct {
 	{"devices-f05", "f05-vf-netdev-in-pod", NULL, NULL, "devices", 0},
 	{"devices-f08", "f08-switchdev", NULL, NULL, "devices", 0},
 	{"devices-f10", "f10-b200-mixed", NULL, NULL, "devices", 0},
+	{"devices-two-sockets", "two-sockets", NULL, NULL, "devices", 0},
 	{"devices-soft", "soft", NULL, NULL, "devices", 0},
 	{"devices-ub", "ub-a11", NULL, NULL, "devices", 0},
 	{"devices-ub-odd", "ub-odd", NULL, NULL, "devices", 0},
