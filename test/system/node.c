@@ -192,6 +192,45 @@ void node_daemon_says(const struct node *node, const char *pattern)
 		fail_msg("the daemon does not say %s", pattern);
 }
 
+/* --- pods --- */
+
+const char *node_allocate(const struct node *node, const char *resource, int n, const char *pod)
+{
+	g_autofree char *text = g_strdup_printf("\"pod\":\"%s\"", pod);
+	node_command(node, "allocate %s %d %s", resource, n, pod);
+	for (;;) {
+		const char *line = process_await(node->kubelet, text);
+		assert_non_null(line);
+		if (strstr(line, "\"event\":\"allocated\""))
+			return line;
+		if (strstr(line, "\"event\":\"rejected\"") || strstr(line, "\"event\":\"skipped\""))
+			return NULL;
+	}
+}
+
+void node_free_pod(const struct node *node, const char *pod)
+{
+	g_autofree char *text = g_strdup_printf("{\"event\":\"freed\",\"pod\":\"%s\"}", pod);
+	node_command(node, "free %s", pod);
+	node_kubelet_says(node, text);
+}
+
+void node_await_allocatable(const struct node *node, const char *resource, int n)
+{
+	node_command(node, "wait allocatable %s %d 60", resource, n);
+	node_kubelet_says(node, "{\"event\":\"waited\"}");
+}
+
+void node_label(const struct node *node, gboolean exclusive)
+{
+	g_autofree char *path = path_of(node, "labels");
+	g_autofree char *text =
+		g_strdup_printf("a=\"b\"\n" NODE_LABEL "=\"%s\"\n", exclusive ? "true" : "false");
+	assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+/* --- the end --- */
+
 void node_stop_daemon(struct node *node)
 {
 	int status;

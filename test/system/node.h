@@ -4,6 +4,9 @@
 
 #include "support/process.h"
 
+/* What resources with the mode "auto" follow, by default. */
+#define NODE_LABEL "rdma.network.alibabacloud.com/exclusive"
+
 struct node {
 	char *root; /* sys and dev of the machine; kubelet, etc and state beside them */
 	char *kubelet_dir;
@@ -46,6 +49,14 @@ void node_kubelet_says(const struct node *node, const char *pattern);
 void node_daemon_says(const struct node *node, const char *pattern);
 /* A command line to the kubelet. */
 #define node_command(node, ...) process_write((node)->kubelet, __VA_ARGS__)
+
+/* A pod that wants so many devices: the kubelet's word if it has got them, else NULL. */
+const char *node_allocate(const struct node *node, const char *resource, int n, const char *pod);
+void node_free_pod(const struct node *node, const char *pod);
+/* Waits until so many devices can be allocated. */
+void node_await_allocatable(const struct node *node, const char *resource, int n);
+/* The node's labels: exclusive mode is wanted, or not. Settings name the file "labels". */
+void node_label(const struct node *node, gboolean exclusive);
 
 /* Ends the daemon with SIGTERM: status 0, within two seconds. */
 void node_stop_daemon(struct node *node);

@@ -17,21 +17,12 @@
 
 #define TWO_SOCKETS SOURCE_DIR "/test/fixtures/machines/two-sockets.txt"
 #define RES "rdma/hca"
-#define KEY "rdma.network.alibabacloud.com/exclusive"
 
 #define N_SHARED 3
 #define N_EXCLUSIVE 2
 #define CONFIG                                                                                     \
 	"{\"configList\":[{\"resourceName\":\"hca\",\"mode\":\"auto\",\"rdmaHcaMax\":3,"           \
 	"\"selectors\":{\"rdmaDevices\":[\"mlx5_bond_*\"]}}]}"
-
-static void set_label(const struct node *node, gboolean exclusive)
-{
-	g_autofree char *path = g_build_filename(node->root, "labels", NULL);
-	g_autofree char *text =
-		g_strdup_printf("a=\"b\"\n" KEY "=\"%s\"\n", exclusive ? "true" : "false");
-	assert_true(g_file_set_contents(path, text, -1, NULL));
-}
 
 static void start_kubelet(struct node *node)
 {
@@ -46,7 +37,7 @@ static struct node *node_with_label(gboolean exclusive)
 	g_autofree char *settings =
 		g_strdup_printf("mode_label_file = \"%s/labels\";\n", node->root);
 	g_setenv("NODE_NAME", "node-7", TRUE);
-	set_label(node, exclusive);
+	node_label(node, exclusive);
 	node_settings(node, settings);
 	node_resources(node, CONFIG);
 	return node;
@@ -59,33 +50,15 @@ static void end(struct node *node)
 	node_free(node);
 }
 
-/* Waits until so many devices can be allocated. */
 static void await_allocatable(const struct node *node, int n)
 {
-	node_command(node, "wait allocatable " RES " %d 60", n);
-	node_kubelet_says(node, "{\"event\":\"waited\"}");
+	node_await_allocatable(node, RES, n);
 }
 
 /* TRUE: the pod is there and holds what it has asked for. */
 static gboolean allocate(const struct node *node, int n, const char *pod)
 {
-	g_autofree char *text = g_strdup_printf("\"pod\":\"%s\"", pod);
-	node_command(node, "allocate " RES " %d %s", n, pod);
-	for (;;) {
-		const char *line = process_await(node->kubelet, text);
-		assert_non_null(line);
-		if (strstr(line, "\"event\":\"allocated\""))
-			return TRUE;
-		if (strstr(line, "\"event\":\"rejected\"") || strstr(line, "\"event\":\"skipped\""))
-			return FALSE;
-	}
-}
-
-static void free_pod(const struct node *node, const char *pod)
-{
-	g_autofree char *text = g_strdup_printf("{\"event\":\"freed\",\"pod\":\"%s\"}", pod);
-	node_command(node, "free %s", pod);
-	node_kubelet_says(node, text);
+	return node_allocate(node, RES, n, pod) != NULL;
 }
 
 /* --- one after the other --- */
@@ -98,27 +71,27 @@ static void the_mode_follows_the_label(void **state)
 	node_start_daemon(node);
 	await_allocatable(node, N_SHARED);
 	assert_true(allocate(node, 1, "shared-pod"));
-	set_label(node, TRUE);
+	node_label(node, TRUE);
 	node_daemon_says(node, "node node-7 has exclusive label, enabling exclusive mode");
 	node_daemon_says(node,
 			 RES ": the switch to exclusive mode waits for the pods that hold 1 of "
 			     "the devices, such as '");
 	await_allocatable(node, 0);
 	assert_false(allocate(node, 1, "late-pod"));
-	free_pod(node, "shared-pod");
+	node_free_pod(node, "shared-pod");
 	node_daemon_says(node, RES ": hca-exclusive mode");
 	node_daemon_says(node, "discovered RDMA device: mlx5_bond_0 (PCI=0000:3b:00.0, NUMA=0, "
 			       "uverbs=uverbs12, pcieRoot=pci0000:3a)");
 	await_allocatable(node, N_EXCLUSIVE);
 	assert_true(allocate(node, 2, "exclusive-pod"));
 	assert_true(process_has_said(node->kubelet, "{\"event\":\"preferred\"}"));
-	set_label(node, FALSE);
+	node_label(node, FALSE);
 	node_daemon_says(node, "node node-7 has no exclusive label, enabling shared mode");
 	await_allocatable(node, 0);
 	/* a kubelet that restarts meanwhile changes nothing */
 	node_command(node, "restart 50");
 	node_daemon_says(node, "Registered device plugin with Kubelet");
-	free_pod(node, "exclusive-pod");
+	node_free_pod(node, "exclusive-pod");
 	await_allocatable(node, N_SHARED);
 	end(node);
 }
@@ -155,12 +128,12 @@ static void what_pods_hold_decides_at_the_start(void **state)
 	await_allocatable(node, N_SHARED);
 	assert_true(allocate(node, 2, "shared-pod"));
 	node_stop_daemon(node);
-	set_label(node, TRUE);
+	node_label(node, TRUE);
 	node_start_daemon(node);
 	node_daemon_says(node, RES ": hca-shared mode");
 	node_daemon_says(node, "the switch to exclusive mode waits for the pods that hold 2");
 	await_allocatable(node, 0);
-	free_pod(node, "shared-pod");
+	node_free_pod(node, "shared-pod");
 	await_allocatable(node, N_EXCLUSIVE);
 	end(node);
 }
@@ -175,7 +148,7 @@ static void without_podresources_nothing_is_switched(void **state)
 	node_start_daemon(node);
 	node_daemon_says(node, "starts in exclusive mode without knowing what pods hold");
 	await_allocatable(node, N_EXCLUSIVE);
-	set_label(node, FALSE);
+	node_label(node, FALSE);
 	node_daemon_says(node,
 			 "stays in exclusive mode although shared mode is wanted: cannot ask");
 	assert_true(allocate(node, 2, "pod"));
