@@ -300,8 +300,46 @@ GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArra
 	return taken;
 }
 
-void pool_take(Pool *pool, GPtrArray *devices, enum offer_scan scan)
+/* Why a device that is on the bus is not taken. */
+static char *pool_refusal(const Pool *pool, const Device *device)
 {
+	struct refusal refusal = {0};
+	char *text;
+
+	if (selector_judge(pool->config, device, pool_match, (gpointer)pool->vtable, &refusal))
+		return g_strdup("no longer its own: another resource has it");
+	text = g_strdup_printf("no longer selected: %s: has %s, wanted %s", refusal.key,
+			       refusal.seen, refusal.wanted);
+	refusal_clear(&refusal);
+	return text;
+}
+
+/* An HCA that is not taken any more is gone, or there and refused: people want to know. */
+static void pool_note_refusals(const Pool *pool, GPtrArray *taken, GPtrArray *all)
+{
+	Resource *resource = offer_resource(pool->offer);
+	GPtrArray *hcas = resource_hcas(resource);
+
+	for (guint i = 0; i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+
+		resource_set_refusal(resource, device_identity(hca->device), NULL);
+	}
+	for (guint i = 0; i < all->len; i++) {
+		const Device *device = g_ptr_array_index(all, i);
+		g_autofree char *why = NULL;
+
+		if (resource_find(resource, device_identity(device)) == NULL ||
+		    g_ptr_array_find(taken, device, NULL))
+			continue;
+		why = pool_refusal(pool, device);
+		resource_set_refusal(resource, device_identity(device), why);
+	}
+}
+
+void pool_take(Pool *pool, GPtrArray *devices, GPtrArray *all, enum offer_scan scan)
+{
+	pool_note_refusals(pool, devices, all);
 	offer_scanned(pool->offer, devices, scan, g_get_monotonic_time());
 }
 

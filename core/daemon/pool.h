@@ -76,8 +76,9 @@ void pool_bar(Pool *pool, const char *why);
 gboolean pool_competes(const Pool *pool);
 /* Of the bus's devices those that the selectors take (a new array). */
 GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices);
-/* A scan of the pool's bus ended: the resource has these of what it selected. */
-void pool_take(Pool *pool, GPtrArray *devices, enum offer_scan scan);
+/* A scan of the pool's bus ended: the resource has 'devices' of what it selected; 'all' are those
+ * of the bus. */
+void pool_take(Pool *pool, GPtrArray *devices, GPtrArray *all, enum offer_scan scan);
 /* A health read of a device ended. */
 void pool_observe(Pool *pool, Device *device, const struct rdmadp_health *health);
 /* A health read of a device does not come back. */

@@ -194,6 +194,6 @@ void selection_run(Selection *selection, GPtrArray *pools, const struct rdmadp_b
 	for (guint i = 0; i < pools->len; i++) {
 		const struct overlap_claim *claimed = g_ptr_array_index(claims, i);
 
-		pool_take(g_ptr_array_index(pools, i), claimed->devices, scan);
+		pool_take(g_ptr_array_index(pools, i), claimed->devices, devices, scan);
 	}
 }

@@ -13,6 +13,7 @@ void hca_free(struct hca *hca)
 	device_unref(hca->device);
 	g_free(hca->reason);
 	g_free(hca->missing);
+	g_free(hca->refusal);
 	g_free(hca);
 }
 
@@ -140,6 +141,7 @@ void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *confi
 	device_unref(hca->device);
 	hca->device = device;
 	hca->present = TRUE;
+	g_clear_pointer(&hca->refusal, g_free);
 	g_clear_pointer(&hca->missing, g_free);
 	hca->remedy = NULL;
 	check_files(hca, config);
@@ -172,7 +174,8 @@ int hca_numa_node(const struct hca *hca)
 const char *hca_problem(const struct hca *hca)
 {
 	if (!hca->present)
-		return "the device is gone or no longer selected";
+		return hca->refusal != NULL ? hca->refusal
+					    : "the device is gone or no longer selected";
 	if (hca->missing != NULL)
 		return hca->missing;
 	if (hca->healthy)

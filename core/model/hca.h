@@ -12,7 +12,8 @@
 struct hca {
 	Device *device; /* the last report of it, held */
 	guint ordinal; /* its number in this resource, from its first discovery on */
-	gboolean present; /* in the last scan */
+	gboolean present; /* in the last scan, and selected */
+	char *refusal; /* why it is not, if it is on the bus; else NULL */
 	gboolean usable; /* had a driver and an RDMA device at least once: it may count */
 	gboolean ready; /* its files were complete at least once */
 	gboolean healthy; /* as resource_set_health said last; TRUE until then */

@@ -119,13 +119,13 @@ void offer_observe_stuck(Offer *offer, const char *identity, gint64 now_us)
 /* Feeds every HCA that the last scan did not find. */
 static void note_absent(Offer *offer, enum health_observed observed, gint64 now_us)
 {
-	const struct health_sight sight = {observed, HEALTH_CODE_GONE,
-					   "it is not on the bus any more"};
+	struct health_sight sight = {observed, HEALTH_CODE_GONE, NULL};
 	GPtrArray *hcas = resource_hcas(offer->resource);
 
 	for (guint i = 0; i < hcas->len; i++) {
 		const struct hca *hca = g_ptr_array_index(hcas, i);
 
+		sight.text = hca->refusal != NULL ? hca->refusal : "it is not on the bus any more";
 		if (!hca->present && hca_counts(hca))
 			note(offer, hca, &sight, now_us);
 	}

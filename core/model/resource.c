@@ -109,6 +109,16 @@ void resource_set_devices(Resource *resource, GPtrArray *devices)
 	}
 }
 
+void resource_set_refusal(Resource *resource, const char *identity, const char *why)
+{
+	struct hca *hca = find(resource, identity);
+
+	if (hca == NULL)
+		return;
+	g_free(hca->refusal);
+	hca->refusal = g_strdup(why);
+}
+
 gboolean resource_set_health(Resource *resource, const char *identity, gboolean healthy,
 			     const char *reason)
 {

@@ -33,6 +33,9 @@ gboolean resource_is_exclusive(const Resource *resource);
 /* The HCAs (Device *) that a scan found and the selectors took, in any order. Others
  * that were here before stay as not present. */
 void resource_set_devices(Resource *resource, GPtrArray *devices);
+/* Before resource_set_devices: why an HCA will not be among them though it is on the bus;
+ * NULL: it is not. */
+void resource_set_refusal(Resource *resource, const char *identity, const char *why);
 /* Health of one HCA by identity. FALSE if the resource does not have it. */
 gboolean resource_set_health(Resource *resource, const char *identity, gboolean healthy,
 			     const char *reason);

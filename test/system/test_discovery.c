@@ -327,6 +327,24 @@ static void f24_a_kernel_that_does_not_say_is_in_shared_mode(void **state)
 #define THREE_VFS                                                                                  \
 	"{\"event\":\"list\",\"resource\":\"rdma/r\",\"list\":[" VF(1) "," VF(2) "," VF(3) "]}"
 
+/* An interface that a CNI plugin has renamed: the device is there, and not selected. */
+static void a_device_that_is_no_longer_selected_says_why(void **state)
+{
+	static const char net[] = "sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.1/net/ens1f1np1";
+
+	(void)state;
+	start(F01, ONE("\"rdmaHcaMax\":2,\"selectors\":{\"ifNames\":[\"ens1f0np0\","
+		       "\"ens1f1np1\"]}"));
+	node_kubelet_says(node, LIST("r", 2, 2));
+	fixture_delete(node->root, net);
+	fixture_delete(node->root, "sys/class/net/ens1f1np1");
+	fixture_apply(node->root, "net 0000:3b:00.1 dev5 type=1\n");
+	node_daemon_says(node, "warning: rdma/r: HCA '0000:3b:00.1' is Unhealthy: gone: no longer "
+			       "selected: ifNames: has dev5, wanted ens1f0np0, ens1f1np1");
+	node_kubelet_says(node, LIST("r", 2, 1));
+	stop();
+}
+
 static void f05_vfs_whose_interfaces_are_in_pods_are_found_by_their_pf(void **state)
 {
 	(void)state;
@@ -448,6 +466,7 @@ int main(void)
 		TEST(f24_a_shared_resource_needs_shared_namespaces),
 		TEST(f24b_an_exclusive_one_works_in_both),
 		TEST(f24_a_kernel_that_does_not_say_is_in_shared_mode),
+		TEST(a_device_that_is_no_longer_selected_says_why),
 		TEST(f05_vfs_whose_interfaces_are_in_pods_are_found_by_their_pf),
 		TEST(nothing_of_the_machine_is_changed),
 		TEST(f06_a_vf_whose_rdma_device_is_in_a_pod_stays),

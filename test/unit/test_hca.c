@@ -201,6 +201,11 @@ static void once_ready_only_its_health_decides(G_GNUC_UNUSED void **state)
 	assert_string_equal(hca_problem(hca), "link: port 1 is DOWN");
 	hca->present = FALSE;
 	assert_string_equal(hca_problem(hca), "the device is gone or no longer selected");
+	hca->refusal = g_strdup("no longer selected: ifNames: has dev5, wanted ens1");
+	assert_string_equal(hca_problem(hca), hca->refusal);
+	hca_set_device(hca, complete, config);
+	assert_null(hca->refusal);
+	hca->present = FALSE;
 	assert_false(hca_is_complete(hca));
 	hca_free(hca);
 	hca_free(NULL);
