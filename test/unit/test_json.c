@@ -150,7 +150,7 @@ static void what_is_not_json_is_explained(void **state)
 		{"[1e400]", "line 1, column 2", "this number is too large"},
 		{"[\"a\\u0000b\"]", "line 1, column 2", "\\u0000 is not allowed"},
 		{"{\"\\u0000\":1}", "line 1, column 2", "\\u0000 is not allowed"},
-		{"[01]", "line 1, column 2", "this is not JSON"},
+		{"[01]", "line 1, column 2", "a number does not begin with 0"},
 		{"[\"b\xc3\xb6\" x]", "line 1, column 7", "a comma is missing"},
 		{"[1;2]", "line 1, column 3", "this is not JSON: ']' expected near ';'"},
 		{"[1}", "line 1, column 3", "this is not JSON"},
