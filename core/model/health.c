@@ -177,11 +177,26 @@ gboolean health_observe(struct health *health, const struct health_rules *rules,
 
 /* --- time --- */
 
-static gboolean health_unreadable_too_long(const struct health *health,
-					   const struct health_rules *rules, gint64 now_us)
+/* One that was unhealthy before gets a fresh reason: what was read then may not be so
+ * any more. */
+static gboolean health_waits_for_answer(const struct health *health)
 {
-	return health->unreadable_since_us != 0 && health_is_good(health) &&
-	       now_us - health->unreadable_since_us >= rules->unknown_limit_us;
+	return health->unreadable_since_us != 0 &&
+	       (health_is_good(health) || health->code != HEALTH_CODE_UNKNOWN);
+}
+
+static void health_give_up_waiting(struct health *health, const struct health_rules *rules,
+				   gint64 now_us)
+{
+	g_autofree char *text = g_strdup_printf("no answer for %g s",
+						(double)rules->unknown_limit_us / G_USEC_PER_SEC);
+
+	if (!health_waits_for_answer(health) ||
+	    now_us - health->unreadable_since_us < rules->unknown_limit_us)
+		return;
+	health_set_reason(health, HEALTH_CODE_UNKNOWN, text);
+	if (health->state != HEALTH_STATE_UNHEALTHY)
+		health_fail(health, now_us);
 }
 
 gboolean health_tick(struct health *health, const struct health_rules *rules, gint64 now_us)
@@ -194,13 +209,7 @@ gboolean health_tick(struct health *health, const struct health_rules *rules, gi
 	if (health->state == HEALTH_STATE_RECOVERING &&
 	    now_us - health->since_us >= rules->up_delay_us)
 		health_enter(health, HEALTH_STATE_HEALTHY, now_us);
-	if (health_unreadable_too_long(health, rules, now_us)) {
-		g_autofree char *text = g_strdup_printf("no answer for %" G_GINT64_FORMAT " s",
-							rules->unknown_limit_us / G_USEC_PER_SEC);
-
-		health_set_reason(health, HEALTH_CODE_UNKNOWN, text);
-		health_fail(health, now_us);
-	}
+	health_give_up_waiting(health, rules, now_us);
 	return health_is_good(health) != was_good;
 }
 
@@ -212,7 +221,7 @@ gint64 health_deadline(const struct health *health, const struct health_rules *r
 		deadline = health->since_us + rules->down_delay_us;
 	else if (health->state == HEALTH_STATE_RECOVERING)
 		deadline = health->since_us + rules->up_delay_us;
-	if (health->unreadable_since_us != 0 && health_is_good(health)) {
+	if (health_waits_for_answer(health)) {
 		gint64 limit = health->unreadable_since_us + rules->unknown_limit_us;
 
 		deadline = deadline < 0 ? limit : MIN(deadline, limit);

@@ -11,8 +11,8 @@
  *
  * 'missing' is unhealthy for the reason that the HCA is gone. An observation that is
  * "unknown" (the attribute could not be read) leaves the state as it is; when nothing
- * else is seen for unknown_limit, the HCA is unhealthy. Every unhealthy state is left
- * by good observations.
+ * else is seen for unknown_limit, the HCA is unhealthy for that reason, also if it was
+ * unhealthy for another. Every unhealthy state is left by good observations.
  */
 #pragma once
 

@@ -62,118 +62,6 @@ guint offer_n_retiring(const Offer *offer)
 	return retire_count(offer->retire);
 }
 
-/* --- health --- */
-
-/* Hands what the board says to the resource. */
-static void apply_health(const char *identity, gpointer data)
-{
-	Offer *offer = data;
-	g_autofree char *reason = health_board_reason(offer->board, identity);
-
-	resource_set_health(offer->resource, identity, reason == NULL, reason);
-	offer->dirty = TRUE;
-}
-
-static void note(Offer *offer, const struct hca *hca, const struct health_sight *sight,
-		 gint64 now_us)
-{
-	const char *identity = device_identity(hca->device);
-
-	if (offer->config->health_policy != HEALTH_OFF &&
-	    health_board_observe(offer->board, identity, device_id(hca->device), sight, now_us))
-		apply_health(identity, offer);
-}
-
-static void note_files(Offer *offer, const struct hca *hca, gint64 now_us)
-{
-	const struct health_sight sight = sight_of_files(hca);
-
-	note(offer, hca, &sight, now_us);
-}
-
-void offer_observe(Offer *offer, const char *identity, const struct rdmadp_health *health,
-		   gint64 now_us)
-{
-	const struct hca *hca = resource_find(offer->resource, identity);
-	struct health_sight sight;
-
-	if (hca == NULL || !hca->usable || !hca->present)
-		return;
-	if (sight_lacks_files(hca)) {
-		note_files(offer, hca, now_us);
-		return;
-	}
-	sight = sight_of_health(health);
-	note(offer, hca, &sight, now_us);
-	if (sight.observed == HEALTH_OBSERVED_GOOD && sight_is_idle_function(hca))
-		health_board_remark(offer->board, identity, sight.text);
-}
-
-void offer_observe_stuck(Offer *offer, const char *identity, gint64 now_us)
-{
-	static const struct rdmadp_health unknown = {.size = sizeof(unknown)};
-
-	offer_observe(offer, identity, &unknown, now_us);
-}
-
-/* Feeds every HCA that the last scan did not find. */
-static void note_absent(Offer *offer, enum health_observed observed, gint64 now_us)
-{
-	struct health_sight sight = {observed, HEALTH_CODE_GONE, NULL};
-	GPtrArray *hcas = resource_hcas(offer->resource);
-
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
-
-		sight.text = hca->refusal != NULL ? hca->refusal : "it is not on the bus any more";
-		if (!hca->present && hca_counts(hca))
-			note(offer, hca, &sight, now_us);
-	}
-}
-
-void offer_poll(Offer *offer, gint64 now_us)
-{
-	note_absent(offer, HEALTH_OBSERVED_ABSENT, now_us);
-}
-
-/* TRUE while an HCA that counts has not been looked at even once: the list waits for
- * that, so that it does not say Healthy first and Unhealthy a moment later. */
-static gboolean waits_for_look(const Offer *offer, const struct hca *hca)
-{
-	const struct health *health = health_board_find(offer->board, device_identity(hca->device));
-
-	return hca_is_complete(hca) && offer->config->health_policy != HEALTH_OFF &&
-	       (health == NULL || health->pending);
-}
-
-static gboolean is_looking(const Offer *offer)
-{
-	GPtrArray *hcas = resource_hcas(offer->resource);
-
-	for (guint i = 0; i < hcas->len; i++)
-		if (waits_for_look(offer, g_ptr_array_index(hcas, i)))
-			return TRUE;
-	return FALSE;
-}
-
-void offer_first_look_over(Offer *offer, gint64 now_us)
-{
-	const struct health_sight sight = {.observed = HEALTH_OBSERVED_UNREADABLE};
-	GPtrArray *hcas = resource_hcas(offer->resource);
-
-	for (guint i = 0; i < hcas->len; i++) {
-		const struct hca *hca = g_ptr_array_index(hcas, i);
-
-		if (waits_for_look(offer, hca))
-			note(offer, hca, &sight, now_us);
-	}
-}
-
-void offer_tick(Offer *offer, gint64 now_us)
-{
-	health_board_tick(offer->board, now_us, apply_health, offer);
-}
-
 /* --- scans --- */
 
 void offer_note_numbers(Offer *offer, const struct hca *hca, gint64 now_us)
@@ -223,7 +111,7 @@ static void note_found(Offer *offer, gint64 now_us)
 		const struct hca *hca = g_ptr_array_index(hcas, i);
 
 		if (sight_lacks_files(hca))
-			note_files(offer, hca, now_us);
+			offer_note_files(offer, hca, now_us);
 		else if (hca_is_complete(hca))
 			offer_note_numbers(offer, hca, now_us);
 		else if (hca->present && !hca->usable)
@@ -236,10 +124,10 @@ void offer_scanned(Offer *offer, GPtrArray *devices, enum offer_scan scan, gint6
 	resource_set_devices(offer->resource, devices);
 	forget_unborn(offer);
 	if (scan != OFFER_SCAN_POLLED)
-		note_absent(offer,
-			    scan == OFFER_SCAN_EVENT ? HEALTH_OBSERVED_REMOVED
-						     : HEALTH_OBSERVED_ABSENT,
-			    now_us);
+		offer_note_absent(offer,
+				  scan == OFFER_SCAN_EVENT ? HEALTH_OBSERVED_REMOVED
+							   : HEALTH_OBSERVED_ABSENT,
+				  now_us);
 	note_found(offer, now_us);
 	/* Even without a change of health, files may have come or gone. */
 	offer->dirty = TRUE;
@@ -253,7 +141,7 @@ void offer_give_up(Offer *offer, gint64 now_us)
 
 	for (guint i = 0; i < hcas->len; i++)
 		if (hca_counts(g_ptr_array_index(hcas, i)))
-			note(offer, g_ptr_array_index(hcas, i), &sight, now_us);
+			offer_note_sight(offer, g_ptr_array_index(hcas, i), &sight, now_us);
 	offer->dirty = TRUE;
 }
 
@@ -384,7 +272,7 @@ static void configure_health(Offer *offer)
 
 		if (offer->config->health_policy == HEALTH_OFF)
 			health_board_forget(offer->board, identity);
-		apply_health(identity, offer);
+		offer_apply_health(identity, offer);
 	}
 }
 
@@ -457,7 +345,7 @@ Snapshot *offer_take_list(Offer *offer, gint64 now_us)
 
 	if (!offer->dirty || offer_is_over(offer) ||
 	    (!offer->leaving && !offer->refused &&
-	     (is_looking(offer) || !mode_switch_is_known(offer->mode))))
+	     (offer_is_looking(offer) || !mode_switch_is_known(offer->mode))))
 		return NULL;
 	offer->dirty = FALSE;
 	offer->left = offer->leaving;

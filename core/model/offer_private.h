@@ -37,6 +37,20 @@ void offer_drain(const Offer *offer, Snapshot *wanted);
 /* Tells about exclusive devices that are new. */
 void offer_tell_devices(Offer *offer, const Snapshot *list);
 
+/* --- offer_health.c --- */
+
+/* Hands what the board says about an HCA to the resource; 'data' is the offer. */
+void offer_apply_health(const char *identity, gpointer data);
+void offer_note_sight(Offer *offer, const struct hca *hca, const struct health_sight *sight,
+		      gint64 now_us);
+/* The HCA lacks character devices. */
+void offer_note_files(Offer *offer, const struct hca *hca, gint64 now_us);
+/* Feeds every HCA that the last scan did not find. */
+void offer_note_absent(Offer *offer, enum health_observed observed, gint64 now_us);
+/* TRUE while an HCA that counts has not been looked at even once: the list waits for
+ * that, so that it does not say Healthy first and Unhealthy a moment later. */
+gboolean offer_is_looking(const Offer *offer);
+
 /* --- offer.c --- */
 
 /* The character devices of an HCA as they are now. */

@@ -46,6 +46,10 @@ static const struct story {
 	 HEALTH_STATE_HEALTHY, 0},
 	{"unreadable holds a bad state, too", &usual, "1:b 5:u 99:u", "-..", HEALTH_STATE_UNHEALTHY,
 	 0},
+	{"gone, then there and unreadable", &at_once, "1:g 5:r 6:u 66:u", ".-..",
+	 HEALTH_STATE_UNHEALTHY, 0},
+	{"recovering and then unreadable", &usual, "1:b 5:g 6:u 15:t 66:t", "-..+-",
+	 HEALTH_STATE_UNHEALTHY, 0},
 	{"unreadable too long is unhealthy, readable recovers", &usual,
 	 "1:g 5:u 64:u 65:u 70:g 79:t 80:t", "...-..+", HEALTH_STATE_HEALTHY, 0},
 	{"a readable look resets the limit", &usual, "1:g 5:u 60:g 61:u 120:u 121:u", ".....-",
@@ -185,6 +189,28 @@ static void the_deadline_is_when_time_alone_changes_something(G_GNUC_UNUSED void
 	health_clear(&health);
 }
 
+/* An unhealthy one of which nothing is heard any more is so for that reason, once. */
+static void an_unhealthy_one_that_is_silent_has_a_fresh_reason(G_GNUC_UNUSED void **state)
+{
+	static const struct health_sight down = {HEALTH_OBSERVED_BAD, HEALTH_CODE_LINK, "down"};
+	static const struct health_sight unreadable = {.observed = HEALTH_OBSERVED_UNREADABLE};
+	struct health health = {0};
+
+	health_observe(&health, &usual, &down, 1 * S);
+	health_observe(&health, &usual, &unreadable, 5 * S);
+	assert_int_equal(health_deadline(&health, &usual), 65 * S);
+	assert_false(health_tick(&health, &usual, 65 * S - 1));
+	assert_int_equal(health.code, HEALTH_CODE_LINK);
+	assert_false(health_tick(&health, &usual, 65 * S));
+	assert_int_equal(health.code, HEALTH_CODE_UNKNOWN);
+	assert_string_equal(health.text, "no answer for 60 s");
+	assert_int_equal(health_deadline(&health, &usual), -1);
+	assert_int_equal(health.since_us, 1 * S);
+	health_observe(&health, &usual, &down, 70 * S);
+	assert_int_equal(health.code, HEALTH_CODE_LINK);
+	health_clear(&health);
+}
+
 static void states_and_codes_have_names(G_GNUC_UNUSED void **state)
 {
 	assert_string_equal(health_state_name(HEALTH_STATE_UNKNOWN), "unknown");
@@ -201,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stories_are_told_as_written),
 		cmocka_unit_test(the_deadline_is_when_time_alone_changes_something),
+		cmocka_unit_test(an_unhealthy_one_that_is_silent_has_a_fresh_reason),
 		cmocka_unit_test(states_and_codes_have_names),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stories of the field, each with the exact number of lists that the kubelet receives.
- * The rules are those that post-mortems of RDMA health checks have taught (README.md of
- * core/model names them).
+ * The rules are those that post-mortems of RDMA health checks have taught; test/README.md
+ * numbers them.
  */
 #include "model/offer.h"
 
@@ -66,6 +66,15 @@ static void a_port_that_never_was_up(G_GNUC_UNUSED void **state)
 	}
 }
 
+static void expect_reason(const char *reason)
+{
+	const struct hca *hca = resource_find(offer_resource(stage->offer), "b");
+	g_autofree char *told = health_board_reason(offer_health(stage->offer), "b");
+
+	assert_string_equal(told, reason);
+	assert_string_equal(hca_problem(hca), reason);
+}
+
 /* F22, rules 1 and 11: one that hangs delays nobody, and is unknown, not down. */
 static void one_that_hangs_is_unhealthy_after_the_limit(G_GNUC_UNUSED void **state)
 {
@@ -93,6 +102,24 @@ static void one_that_hangs_is_unhealthy_after_the_limit(G_GNUC_UNUSED void **sta
 	stage_look(stage, "b c", "ok");
 	stage_at(stage, 83);
 	EXPECT_SHOWN(stage, "HHH", 4);
+}
+
+/* A read that hangs while the HCA is Unhealthy: why it is so is fresh, and no news. */
+static void one_that_is_unhealthy_and_hangs(G_GNUC_UNUSED void **state)
+{
+	stage = stage_new("hcaMax=2");
+	SCAN(stage, A, B);
+	stage_look(stage, "a", "ok");
+	stage_look(stage, "b", DOWN);
+	stage_at(stage, 5);
+	stage_look(stage, "b", "hang");
+	stage_at(stage, 64);
+	expect_reason("link: port 1 is '1: DOWN'");
+	stage_at(stage, 66);
+	expect_reason("unknown: no answer for 60 s");
+	stage_look(stage, "b", "fatal it burns");
+	expect_reason("fatal: it burns");
+	EXPECT_SHOWN(stage, "HU", 1);
 }
 
 /* Rule 1: an error holds the last state, a good one and a bad one. */
@@ -379,6 +406,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORY(a_port_that_never_was_up),
 		STORY(one_that_hangs_is_unhealthy_after_the_limit),
+		STORY(one_that_is_unhealthy_and_hangs),
 		STORY(what_cannot_be_read_holds_the_last_state),
 		STORY(a_device_that_vanishes_between_polls),
 		STORY(a_device_that_an_event_takes_away),
