@@ -112,7 +112,8 @@ static char *bus_trouble(const JsonValue *bus)
 	gint64 stuck = number_of(bus, "stuckHealthThreads");
 
 	return text == NULL && stuck > 0
-		       ? g_strdup_printf("%" G_GINT64_FORMAT " health reads hang", stuck)
+		       ? g_strdup_printf("%" G_GINT64_FORMAT " health read%s hang%s", stuck,
+					 stuck == 1 ? "" : "s", stuck == 1 ? "s" : "")
 		       : g_strdup(text);
 }
 
