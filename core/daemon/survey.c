@@ -148,23 +148,34 @@ static const char *health_text(const struct rdmadp_health *health)
 	return texts[health->reason < G_N_ELEMENTS(texts) ? health->reason : 0];
 }
 
-static void resource_tell_health(const struct survey_resource *resource, const Device *device)
+/* As the daemon judges at its first look. */
+static gboolean counts(const struct rdmadp_health *health, const ResourceConfig *config,
+		       gboolean assume)
+{
+	if (config->health.assume_initial >= 0)
+		assume = config->health.assume_initial == 1;
+	return health->state == RDMADP_UNHEALTHY && config->health_policy != HEALTH_OFF &&
+	       !(assume && health->reason == RDMADP_REASON_LINK);
+}
+
+static void resource_tell_health(const struct survey_resource *resource, const Device *device,
+				 gboolean assume)
 {
 	const struct rdmadp_health *health =
 		g_hash_table_lookup(resource->bus->health, device_identity(device));
 
-	if (health != NULL && health->state == RDMADP_UNHEALTHY)
+	if (health != NULL && counts(health, resource_config(resource->resource), assume))
 		resource_set_health(resource->resource, device_identity(device), FALSE,
 				    health_text(health));
 }
 
-static void survey_offer(const Survey *survey, struct survey_resource *resource)
+static void survey_offer(const Survey *survey, struct survey_resource *resource, gboolean assume)
 {
 	if (is_refused(survey, resource))
 		return;
 	resource_set_devices(resource->resource, resource->taken);
 	for (guint i = 0; i < resource->taken->len; i++)
-		resource_tell_health(resource, g_ptr_array_index(resource->taken, i));
+		resource_tell_health(resource, g_ptr_array_index(resource->taken, i), assume);
 }
 
 Survey *survey_take(const struct survey_plan *plan)
@@ -182,7 +193,8 @@ Survey *survey_take(const struct survey_plan *plan)
 	for (guint i = 0; i < survey->buses->len; i++)
 		survey_settle_bus(survey, g_ptr_array_index(survey->buses, i));
 	for (guint i = 0; i < survey->resources->len; i++)
-		survey_offer(survey, g_ptr_array_index(survey->resources, i));
+		survey_offer(survey, g_ptr_array_index(survey->resources, i),
+			     plan->settings->assume_initial);
 	return survey;
 }
 

@@ -69,6 +69,17 @@ static const struct {
 	{"explain-f15-right", "f15-e810", NULL,
 	 ONE("\"vendors\":[\"8086\"],\"deviceIDs\":[\"159b\"],\"drivers\":[\"irdma\"]"), "explain",
 	 0},
+	/* F18: what the daemon takes as good is not told as bad */
+	{"explain-f18", "f01-roce-no-issm",
+	 "file sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.1/infiniband/mlx5_1/ports/1/state = "
+	 "1: "
+	 "DOWN\n",
+	 "{\"configList\":[{\"resourceName\":\"require\",\"selectors\":{\"vendors\":[\"15b3\"]}},"
+	 "{\"resourceName\":\"assume\",\"health\":{\"initialState\":\"assume\"},\"selectors\":{"
+	 "\"vendors\":[\"15b3\"]}},{\"resourceName\":\"off\",\"healthPolicy\":\"off\","
+	 "\"selectors\":{"
+	 "\"vendors\":[\"15b3\"]}}]}",
+	 "explain", 0},
 	/* F24: pods cannot share a device there; F24b: they can, but see all of them */
 	{"explain-f24", "f01-roce-no-issm", "netns N\n", VENDOR, "explain", 0},
 	{"check-f24", "f01-roce-no-issm", "netns N\n", VENDOR, "check-config", 1},
