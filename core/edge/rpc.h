@@ -31,6 +31,9 @@ typedef struct rpc Rpc;
 
 /* One for the process. Library messages go to log_debug. */
 Rpc *rpc_new(void);
+/* How long a connection to a server that is made from now on may be without a call; then
+ * it is closed. A minute if this is never called. */
+void rpc_set_idle(Rpc *rpc, guint idle_ms);
 /* After every server and request is gone; joins the thread. */
 void rpc_free(Rpc *rpc);
 

@@ -316,14 +316,32 @@ static void arm(RpcServer *server, gsize method)
 
 /* --- the server's start --- */
 
-static grpc_server *create(const struct rpc_method *methods, gsize n_methods)
+/* Calls that a connection may have open; a kubelet has two. */
+#define MAX_CALLS 64
+/* What all connections of a server may take for what they are sent: nothing else bounds
+ * a header that never ends. Over it gRPC closes connections. */
+#define MIN_MEMORY ((gsize)8 * 1024 * 1024)
+
+static gsize largest_request(const struct rpc_method *methods, gsize n_methods)
 {
 	gsize max = 0;
 
 	for (gsize i = 0; i < n_methods; i++)
 		max = MAX(max, methods[i].max_request);
+	return max;
+}
+
+static grpc_server *create(const Rpc *rpc, gsize max_request)
+{
+	grpc_resource_quota *quota = grpc_resource_quota_create("rdmadp");
 	grpc_arg args[] = {
-		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)max),
+		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)max_request),
+		{.type = GRPC_ARG_POINTER,
+		 .key = (char *)GRPC_ARG_RESOURCE_QUOTA,
+		 .value.pointer = {quota, grpc_resource_quota_arg_vtable()}},
+		/* The kubelet's connection always has its stream. */
+		rpc_int_arg(GRPC_ARG_MAX_CONNECTION_IDLE_MS, (int)rpc_idle(rpc)),
+		rpc_int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, MAX_CALLS),
 		/* Else a client that pings every ten seconds loses its connection. */
 		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
@@ -334,7 +352,12 @@ static grpc_server *create(const struct rpc_method *methods, gsize n_methods)
 	};
 	grpc_channel_args list = {.num_args = G_N_ELEMENTS(args), .args = args};
 
-	return grpc_server_create(&list, NULL);
+	/* Twice: the bytes as they come, and the message that they become. */
+	grpc_resource_quota_resize(quota, MAX(2 * max_request, MIN_MEMORY));
+	grpc_server *server = grpc_server_create(&list, NULL);
+
+	grpc_resource_quota_unref(quota);
+	return server;
 }
 
 RpcServer *rpc_server_new(Rpc *rpc, const struct rpc_method *methods, gsize n_methods,
@@ -346,7 +369,7 @@ RpcServer *rpc_server_new(Rpc *rpc, const struct rpc_method *methods, gsize n_me
 	server->methods = methods;
 	server->n_methods = n_methods;
 	server->data = data;
-	server->server = create(methods, n_methods);
+	server->server = create(rpc, largest_request(methods, n_methods));
 	server->registered = g_new0(void *, n_methods);
 	grpc_server_register_completion_queue(server->server, rpc_queue(rpc), NULL);
 	for (gsize i = 0; i < n_methods; i++)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients that want too much of a server: it must not run out of anything. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "raw_http2.h"
+#include "rpc_service.h"
+
+enum { HTTP2_HEADERS = 1, HTTP2_SETTINGS = 4, HTTP2_CONTINUATION = 9, HTTP2_END_HEADERS = 4 };
+
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define QUICK_MS 200
+/* Many times what one server may take. */
+#define ENDLESS ((gsize)1 << 30)
+
+static int connect_raw(const struct service *service)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	g_strlcpy(address.sun_path, service->path, sizeof(address.sun_path));
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* FALSE once the other side has closed. */
+static gboolean send_some(int fd, const guint8 *data, gsize size)
+{
+	guint8 ignored[4096];
+
+	for (gsize sent = 0; sent < size;) {
+		gssize n = send(fd, data + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno != EAGAIN)
+			return FALSE;
+		sent += n > 0 ? (gsize)n : 0;
+		while (recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT) > 0)
+			;
+		g_main_context_iteration(NULL, FALSE);
+	}
+	return TRUE;
+}
+
+static void expect_closed(int fd)
+{
+	guint8 ignored[4096];
+	gssize n;
+
+	do {
+		n = recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+		g_main_context_iteration(NULL, FALSE);
+	} while (n > 0 || (n < 0 && errno == EAGAIN));
+	close(fd);
+}
+
+static void expect_service(struct service *service)
+{
+	struct answer answer = {0};
+
+	ask_now(service, "/test.Service/Echo", "still there", &answer);
+	assert_int_equal(answer.status, RPC_OK);
+	answer_clear(&answer);
+}
+
+/* As much of a header block as fits a frame, all names different. */
+static GByteArray *fresh_headers(guint *n)
+{
+	g_autofree char *value = g_strnfill(64, 'v');
+	GByteArray *block = g_byte_array_new();
+
+	while (block->len < 16000) {
+		g_autofree char *name = g_strdup_printf("x%07u", (*n)++);
+
+		raw_header(block, name, value);
+	}
+	return block;
+}
+
+/* HEADERS, and then CONTINUATION after CONTINUATION: no message, so no limit of messages. */
+static void a_header_without_end_costs_the_connection(void **state)
+{
+	struct service *service = *state;
+	int fd = connect_raw(service);
+	gsize sent = 0;
+	guint n = 0;
+	gboolean open = send_some(fd, (const guint8 *)PREFACE, strlen(PREFACE));
+
+	while (open && sent < ENDLESS) {
+		g_autoptr(GByteArray) block = fresh_headers(&n);
+		g_autoptr(GByteArray) out = g_byte_array_new();
+
+		if (sent == 0)
+			raw_frame(out, HTTP2_SETTINGS, 0, 0, NULL, 0);
+		raw_frame(out, sent == 0 ? HTTP2_HEADERS : HTTP2_CONTINUATION, 0, 1, block->data,
+			  block->len);
+		open = send_some(fd, out->data, out->len);
+		sent += out->len;
+	}
+	assert_false(open);
+	close(fd);
+	expect_service(service);
+}
+
+static struct service *quick_service(void)
+{
+	Rpc *rpc = rpc_new();
+	struct service *service;
+
+	rpc_set_idle(rpc, QUICK_MS);
+	service = service_new(rpc);
+	service_listen(service);
+	return service;
+}
+
+/* Who says nothing, half a preface, or only hello, is shown the door; who has a stream
+ * open stays for as long as he likes. */
+static void who_asks_for_nothing_is_closed(void **state)
+{
+	static const guint8 hello[] = PREFACE "\0\0\0\4\0\0\0\0";
+	static const gsize sizes[] = {0, 5, sizeof(hello)};
+	struct service *service = quick_service();
+	struct answer answer = {0};
+	RpcChannel *channel = rpc_channel_new(service->rpc, service->path, NULL, 0);
+	g_autoptr(GBytes) empty = g_bytes_new_static("", 0);
+	int fds[G_N_ELEMENTS(sizes)];
+
+	(void)state;
+	rpc_subscribe(channel, "/test.Service/Watch", empty, on_stream_message, on_answer, &answer);
+	WAIT_FOR(service->streams->len == 1);
+	for (gsize round = 0; round < 3; round++) {
+		for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
+			fds[i] = connect_raw(service);
+			assert_true(send_some(fds[i], hello, sizes[i]));
+		}
+		for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++)
+			expect_closed(fds[i]);
+	}
+	assert_false(answer.is_over);
+	assert_int_equal(service->streams->len, 1);
+	rpc_stream_send(g_ptr_array_index(service->streams, 0), empty);
+	WAIT_FOR(n_messages(&answer) == 1);
+	rpc_channel_free(channel);
+	WAIT_FOR(service->closed == 1);
+	answer_clear(&answer);
+	Rpc *rpc = service->rpc;
+
+	service_free(service);
+	rpc_free(rpc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_header_without_end_costs_the_connection,
+						service_setup, service_teardown),
+		cmocka_unit_test(who_asks_for_nothing_is_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
