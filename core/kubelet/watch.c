@@ -25,27 +25,67 @@ struct watch {
 	int fd;
 	int dir_wd, parent_wd;
 	guint source, timer;
+	gboolean watches; /* FALSE: the kernel has no room for it, and the timer is quicker */
 	void (*look)(gpointer data);
 	gpointer data;
 };
 
-/* The kernel gives the same number for a directory that is watched already, and a new
- * one for another directory of the same name. */
-static void arm(Watch *self, int *wd, const char *path)
+/* TRUE unless the kernel has no room for one more watch: a directory that is not there
+ * is no such trouble, its parent tells when it comes. */
+static gboolean arm(Watch *self, int *wd, const char *path)
 {
+	/* The kernel gives the same number for a directory that is watched already, and a
+	 * new one for another directory of the same name. */
 	int now = inotify_add_watch(self->fd, path, CHANGES);
+	int problem = errno;
 
 	if (*wd >= 0 && *wd != now)
 		inotify_rm_watch(self->fd, *wd);
 	*wd = now;
+	errno = problem;
+	return now >= 0 || (problem != ENOSPC && problem != ENOMEM);
 }
 
+static gboolean read_events(int fd, GIOCondition condition, gpointer data);
+
+static gboolean open_inotify(Watch *self)
+{
+	if (self->fd >= 0)
+		return TRUE;
+	self->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (self->fd < 0)
+		return FALSE;
+	self->source = g_unix_fd_add(self->fd, G_IO_IN, read_events, self);
+	return TRUE;
+}
+
+static gboolean try_to_watch(Watch *self)
+{
+	return open_inotify(self) && arm(self, &self->dir_wd, self->dir) &&
+	       arm(self, &self->parent_wd, self->parent);
+}
+
+static gboolean poll_now(gpointer data);
+
+/* Watches, or has its timer look more often meanwhile and tries again with each look. */
 static void arm_all(Watch *self)
 {
-	if (self->fd < 0)
+	gboolean watches = try_to_watch(self);
+	int problem = errno;
+
+	if (self->timer && watches == self->watches)
 		return;
-	arm(self, &self->dir_wd, self->dir);
-	arm(self, &self->parent_wd, self->parent);
+	if (!watches)
+		log_warning("kubelet",
+			    "cannot watch '%s': %s; looking every %d s instead "
+			    "(fs.inotify.max_user_instances and max_user_watches are the limits)",
+			    self->dir, g_strerror(problem), POLL_ALONE_S);
+	else if (self->timer)
+		log_info("kubelet", "'%s' can be watched now", self->dir);
+	self->watches = watches;
+	if (self->timer)
+		g_source_remove(self->timer);
+	self->timer = g_timeout_add_seconds(watches ? POLL_S : POLL_ALONE_S, poll_now, self);
 }
 
 /* Of the parent only our directory is of interest, and in that only sockets: the kubelet
@@ -112,14 +152,8 @@ Watch *watch_new(const char *dir, void (*look)(gpointer data), gpointer data)
 	self->dir_wd = self->parent_wd = -1;
 	self->look = look;
 	self->data = data;
-	self->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (self->fd >= 0)
-		self->source = g_unix_fd_add(self->fd, G_IO_IN, read_events, self);
-	else
-		log_warning("kubelet", "cannot watch '%s': %s; looking every %d s instead", dir,
-			    g_strerror(errno), POLL_ALONE_S);
+	self->fd = -1;
 	arm_all(self);
-	self->timer = g_timeout_add_seconds(self->fd >= 0 ? POLL_S : POLL_ALONE_S, poll_now, self);
 	return self;
 }
 

@@ -6,9 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include <cmocka.h>
+
+#include "support/capture.h"
 
 struct fixture {
 	char *parent;
@@ -176,9 +179,19 @@ static void without_inotify_it_looks_all_the_same(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = old;
 	none.rlim_cur = 3;
+	capture_start();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	watch = watch_new(fixture->dir, on_look, fixture);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	/* And watches as soon as it can. */
+	wait_for_look(fixture);
+	g_autofree char *log = capture_stop();
+
+	assert_non_null(strstr(log, "cannot watch '"));
+	assert_non_null(strstr(log, "max_user_instances"));
+	assert_non_null(strstr(log, "can be watched now"));
+	settle();
+	touch(fixture->file);
 	wait_for_look(fixture);
 	watch_free(watch);
 	watch_free(NULL);
