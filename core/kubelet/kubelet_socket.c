@@ -55,6 +55,9 @@ gboolean kubelet_socket_look(KubeletSocket *socket)
 {
 	int fd = open(socket->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
+	/* Nothing was seen: to take that for a kubelet that is gone would end all streams. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return FALSE;
 	if (is_same(fd, socket->fd)) {
 		close(fd);
 		return FALSE;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -84,6 +85,29 @@ static void one_that_was_replaced_between_two_looks_is_new(void **state)
 		make_socket(fixture);
 		assert_true(kubelet_socket_look(fixture->socket));
 	}
+}
+
+/* Who cannot look has seen nothing: else every stream would be ended for nothing. */
+static void without_a_descriptor_nothing_changes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit old, none;
+	guint generation;
+
+	make_socket(fixture);
+	assert_true(kubelet_socket_look(fixture->socket));
+	generation = kubelet_socket_generation(fixture->socket);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	gboolean is_new = kubelet_socket_look(fixture->socket);
+
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_false(is_new);
+	assert_false(kubelet_socket_look(fixture->socket));
+	assert_int_equal(kubelet_socket_generation(fixture->socket), generation);
+	assert_true(kubelet_socket_check(fixture->socket, NULL));
 }
 
 static void one_that_is_gone_is_absent(void **state)
@@ -163,6 +187,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(each_socket_is_new_once),
 		TEST(one_that_was_replaced_between_two_looks_is_new),
+		TEST(without_a_descriptor_nothing_changes),
 		TEST(one_that_is_gone_is_absent),
 		TEST(a_directory_that_is_not_there_is_said),
 		TEST(what_is_not_the_kubelets_is_refused),
