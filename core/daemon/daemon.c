@@ -23,7 +23,7 @@
  * a hundred HCAs that hang at once leave enough. */
 #define LEAST_DESCRIPTORS 64
 #define BASE_DESCRIPTORS 256
-#define DESCRIPTORS_A_RESOURCE 16
+#define DESCRIPTORS_A_RESOURCE 40
 
 struct daemon {
 	Configuration *configuration;

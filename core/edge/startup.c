@@ -60,3 +60,12 @@ char *startup_program(void)
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives it as a number */
 	return program != NULL ? program : g_strdup((const char *)getauxval(AT_EXECFN));
 }
+
+guint startup_descriptors_used(int fd)
+{
+	struct rlimit limit;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == 0)
+		return 100;
+	return (guint)MIN((rlim_t)fd * 100 / limit.rlim_cur, 100);
+}

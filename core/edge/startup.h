@@ -14,3 +14,7 @@ guint64 startup_raise_descriptors(guint64 wanted);
 
 /* The file of this program, so that it can be started again. */
 char *startup_program(void);
+
+/* How much of that limit is used up, in percent, as the number of the newest descriptor
+ * shows: the kernel gives out the lowest that is free. */
+guint startup_descriptors_used(int fd);

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "edge/log.h"
+#include "edge/startup.h"
+#include "kubelet/connections.h"
 #include "kubelet/nag.h"
 #include "model/socket_name.h"
 
@@ -20,6 +22,11 @@
 #define ACCEPT_BATCH 16
 /* With no descriptor left accept fails at once, again and again: pause. */
 #define ACCEPT_PAUSE_MS 100
+/* A kubelet has one. */
+#define MAX_CONNECTIONS 32
+/* Of the descriptors, in percent: what is left is for the connections of those resources
+ * that are served. */
+#define LISTENERS_SHARE 60
 /* A socket under this name is about to get its own. */
 #define HIDDEN_PREFIX ".rdmadp-"
 /* One that is older has been left by an instance that was killed just then. */
@@ -35,6 +42,7 @@ struct listener {
 	int listen_fd;
 	guint source;
 	char *group; /* whose members may connect; NULL: only root and our own user */
+	Connections *connections;
 	listener_accepted_fn accepted;
 	gpointer data;
 	struct nag nag;
@@ -307,6 +315,9 @@ static gboolean bind_and_publish(Listener *self, GError **error)
 	if (self->listen_fd < 0)
 		return set_error(error, LISTENER_ERROR_FAILED, "cannot create a socket for",
 				 self->path, errno);
+	if (startup_descriptors_used(self->listen_fd) > LISTENERS_SHARE)
+		return set_error(error, LISTENER_ERROR_FAILED, "too few descriptors to serve",
+				 self->path, EMFILE);
 	if (bind_hidden(self, hidden, error) && open_to_group(self, hidden, error) &&
 	    publish(self, hidden, error))
 		return TRUE;
@@ -315,6 +326,12 @@ static gboolean bind_and_publish(Listener *self, GError **error)
 }
 
 /* --- connections --- */
+
+static void complain(Listener *self, const char *text)
+{
+	if (nag_again(&self->nag, text, g_get_monotonic_time()))
+		log_warning(self->area, "%s", text);
+}
 
 static gboolean is_trusted_peer(Listener *self, int fd)
 {
@@ -331,9 +348,21 @@ static gboolean is_trusted_peer(Listener *self, int fd)
 	text = g_strdup_printf("refused a connection to '%s' of process %d with uid %u: only root "
 			       "may connect",
 			       self->path, peer.pid, peer.uid);
-	if (nag_again(&self->nag, text, g_get_monotonic_time()))
-		log_warning(self->area, "%s", text);
+	complain(self, text);
 	return FALSE;
+}
+
+static gboolean is_one_too_many(Listener *self, int fd)
+{
+	g_autofree char *text = NULL;
+
+	if (connections_add(self->connections, fd))
+		return FALSE;
+	text = g_strdup_printf("refused a connection to '%s': %d are open already (ss -xp tells "
+			       "whose they are)",
+			       self->path, MAX_CONNECTIONS);
+	complain(self, text);
+	return TRUE;
 }
 
 static gboolean resume_accepting(gpointer data);
@@ -352,7 +381,7 @@ static gboolean accept_connections(int listen_fd, GIOCondition condition, gpoint
 			self->source = g_timeout_add(ACCEPT_PAUSE_MS, resume_accepting, self);
 			return G_SOURCE_REMOVE;
 		}
-		if (is_trusted_peer(self, fd))
+		if (is_trusted_peer(self, fd) && !is_one_too_many(self, fd))
 			self->accepted(fd, self->data);
 		else
 			close(fd);
@@ -385,6 +414,7 @@ static void listener_destroy(Listener *self)
 	close_fd(&self->listen_fd);
 	close_fd(&self->file_fd);
 	close_fd(&self->dir_fd);
+	connections_free(self->connections);
 	nag_over(&self->nag);
 	g_free(self->dir);
 	g_free(self->name);
@@ -404,6 +434,7 @@ Listener *listener_new_for_group(const struct listener_plan *plan, listener_acce
 	self->path = g_build_filename(plan->dir, plan->name, NULL);
 	self->area = g_strdup(plan->area);
 	self->group = g_strdup(plan->group);
+	self->connections = connections_new(MAX_CONNECTIONS);
 	self->accepted = accepted;
 	self->data = data;
 	self->dir_fd = self->file_fd = self->listen_fd = -1;

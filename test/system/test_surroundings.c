@@ -110,7 +110,7 @@ static void too_few_descriptors_are_told(void **state)
 	struct node *node = *state;
 	int status;
 	node->daemon = node_run_daemon_in(node, "ulimit -n 20; exec \"$@\"");
-	node_daemon_says(node, "only 20 files may be open, 1 resources may need 272: raise");
+	node_daemon_says(node, "only 20 files may be open, 1 resources may need 296: raise");
 	assert_true(process_await_exit(node->daemon, &status));
 	assert_int_equal(status, 1);
 }
@@ -125,7 +125,7 @@ static void as_many_descriptors_as_are_needed_are_taken(void **state)
 	g_autofree char *path = g_strdup_printf("/proc/%d/limits", (int)process_pid(node->daemon));
 	g_autofree char *limits = NULL;
 	assert_true(g_file_get_contents(path, &limits, NULL, NULL));
-	assert_true(g_regex_match_simple("Max open files +272 ", limits, 0, 0));
+	assert_true(g_regex_match_simple("Max open files +296 ", limits, 0, 0));
 	node_stop_daemon(node);
 	node_stop_kubelet(node, 0);
 }
