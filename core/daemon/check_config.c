@@ -71,6 +71,17 @@ static char *why_unseen(const Settings *settings)
 	return NULL;
 }
 
+static void check_label(struct checked *checked, const Settings *settings, const ResourceFile *file)
+{
+	for (guint i = 0; file != NULL && i < file->resources->len; i++) {
+		const ResourceConfig *config = g_ptr_array_index(file->resources, i);
+		if (config->mode == RESOURCE_AUTO && settings->mode_label_file[0] == '\0')
+			findings_add_at(checked->findings, FINDING_WARNING, config->full_name,
+					"its mode is \"auto\", and stays shared as long as the "
+					"settings have no mode_label_file");
+	}
+}
+
 static void check_node(struct checked *checked, const Options *options, const Settings *settings,
 		       const ResourceFile *file)
 {
@@ -88,6 +99,7 @@ static void check_node(struct checked *checked, const Options *options, const Se
 	};
 	g_autoptr(Survey) survey = survey_take(&plan);
 	reasons_tell(survey, checked->findings);
+	check_label(checked, settings, file);
 }
 
 static const char *level_name(enum finding_level level)

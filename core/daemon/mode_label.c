@@ -37,23 +37,37 @@ static void say_trouble(ModeLabel *self, const char *trouble)
 	self->trouble = g_strdup(trouble);
 }
 
+static gboolean read_label(const char *path, const char *key, gboolean *ret_exclusive,
+			   GError **error)
+{
+	g_autofree char *value = NULL;
+	gsize length;
+	g_autofree char *text = small_file_read(path, SMALL_FILE_MIB, &length, error);
+
+	if (text == NULL)
+		return FALSE;
+	value = labels_find(text, key);
+	*ret_exclusive = g_strcmp0(value, EXCLUSIVE_VALUE) == 0;
+	return TRUE;
+}
+
+gboolean mode_label_peek(const Settings *settings)
+{
+	gboolean exclusive = FALSE;
+
+	if (settings->mode_label_file[0] != '\0')
+		read_label(settings->mode_label_file, settings->mode_label, &exclusive, NULL);
+	return exclusive;
+}
+
 /* FALSE: the file says nothing, and that was said. */
 static gboolean read_file(ModeLabel *self, gboolean *ret_exclusive)
 {
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
-	g_autofree char *value = NULL;
-	gsize length;
+	gboolean is_read = read_label(self->path, self->key, ret_exclusive, &error);
 
-	text = small_file_read(self->path, SMALL_FILE_MIB, &length, &error);
-	if (text == NULL) {
-		say_trouble(self, error->message);
-		return FALSE;
-	}
-	say_trouble(self, NULL);
-	value = labels_find(text, self->key);
-	*ret_exclusive = g_strcmp0(value, EXCLUSIVE_VALUE) == 0;
-	return TRUE;
+	say_trouble(self, is_read ? NULL : error->message);
+	return is_read;
 }
 
 static void say(const ModeLabel *self)

@@ -19,5 +19,8 @@ void mode_label_free(ModeLabel *label);
 /* The settings name another label or file, perhaps. */
 void mode_label_configure(ModeLabel *label, const Settings *settings);
 
+/* What the file says now, for commands; nothing is said if it cannot be read. */
+gboolean mode_label_peek(const Settings *settings);
+
 /* TRUE while the label is there with the value "true". */
 gboolean mode_label_is_exclusive(const ModeLabel *label);

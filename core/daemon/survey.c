@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "daemon/mode_label.h"
 #include "daemon/state.h"
 #include "daemon/survey_look.h"
 #include "edge/backend.h"
@@ -90,13 +91,15 @@ gboolean survey_judge(const struct survey_resource *resource, const Device *devi
 			      (gpointer)resource->bus->vtable, ret_refusal);
 }
 
-static void survey_add_resource(Survey *survey, ResourceConfig *config)
+static void survey_add_resource(Survey *survey, ResourceConfig *config, gboolean label)
 {
 	struct survey_resource *resource = g_new0(struct survey_resource, 1);
 
 	resource->bus = survey_bus(survey, config->bus);
 	resource->resource = resource_new(resource_config_ref(config));
-	resource->exclusive = config->mode == RESOURCE_EXCLUSIVE;
+	resource->exclusive =
+		config->mode == RESOURCE_EXCLUSIVE || (config->mode == RESOURCE_AUTO && label);
+	resource_set_exclusive(resource->resource, resource->exclusive);
 	resource->taken = g_ptr_array_new();
 	for (guint i = 0; i < resource->bus->devices->len; i++)
 		if (survey_judge(resource, g_ptr_array_index(resource->bus->devices, i), NULL))
@@ -189,7 +192,8 @@ Survey *survey_take(const struct survey_plan *plan)
 		netlink_rdma_netns_mode(plan->settings->sysfs_root) == RDMA_NETNS_EXCLUSIVE;
 	survey_look_at_buses(survey, plan);
 	for (guint i = 0; plan->file != NULL && i < plan->file->resources->len; i++)
-		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i));
+		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i),
+				    mode_label_peek(plan->settings));
 	for (guint i = 0; i < survey->buses->len; i++)
 		survey_settle_bus(survey, g_ptr_array_index(survey->buses, i));
 	for (guint i = 0; i < survey->resources->len; i++)

@@ -212,6 +212,32 @@ static void assert_json(const struct node *node, const char *arguments, const ch
 	json_decref(value);
 }
 
+/* A resource that follows the node's label is told as the daemon would serve it. */
+static void a_label_decides_what_auto_means(void **state)
+{
+	static const char *const labels[] = {"true", "false"};
+	static const char *const told[] = {
+		"[{\"mode\":\"exclusive\",\"devices\":2}]",
+		"[{\"mode\":\"shared\",\"devices\":8}]",
+	};
+	struct node *node = node_new(MACHINES "f01-roce-no-issm.txt");
+	g_autofree char *settings =
+		g_strdup_printf("mode_label_file = \"%s/labels\";\n", node->root);
+	(void)state;
+	node_resources(node, "{\"configList\":[{\"resourceName\":\"r\",\"mode\":\"auto\","
+			     "\"rdmaHcaMax\":8,\"selectors\":{\"vendors\":[\"15b3\"]}}]}");
+	assert_json(node, "check-config --json",
+		    "{\"node\":{\"findings\":[{\"level\":\"warning\",\"where\":\"rdma/r\"}]}}");
+	node_settings(node, settings);
+	for (gsize i = 0; i < G_N_ELEMENTS(labels); i++) {
+		g_autofree char *line = g_strdup_printf(
+			"rdma.network.alibabacloud.com/exclusive=\"%s\"\n", labels[i]);
+		fixture_write(node->root, "labels", line);
+		assert_json(node, "explain --json", told[i]);
+	}
+	node_free(node);
+}
+
 #define IN_POD                                                                                     \
 	"remove sys/class/net/ibs1v1\nremove sys/devices/pci0000:00/0000:12:00.2/net/ibs1v1\n"
 
@@ -282,6 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_said_as_expected),
+		cmocka_unit_test(a_label_decides_what_auto_means),
 		cmocka_unit_test(a_vf_in_a_pod_is_explained_as_the_daemon_sees_it),
 		cmocka_unit_test(the_state_is_left_alone),
 		cmocka_unit_test(a_bus_that_hangs_does_not_hold_up_the_others),
