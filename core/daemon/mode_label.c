@@ -18,6 +18,7 @@ struct mode_label {
 	char *path; /* "": none */
 	FileWatch *watch;
 	gboolean exclusive;
+	gboolean known; /* it is what the file says */
 	char *trouble; /* what was last said about the file */
 };
 
@@ -31,8 +32,11 @@ static const char *node_name(void)
 static void say_trouble(ModeLabel *self, const char *trouble)
 {
 	if (trouble != NULL && g_strcmp0(trouble, self->trouble) != 0)
-		log_warning(AREA, "mode_label_file '%s' cannot be read: %s; it stays %s mode",
-			    self->path, trouble, self->exclusive ? "exclusive" : "shared");
+		log_warning(AREA, "mode_label_file '%s' cannot be read: %s; it stays %s",
+			    self->path, trouble,
+			    !self->known      ? "as it was, or shared"
+			    : self->exclusive ? "exclusive mode"
+					      : "shared mode");
 	g_free(self->trouble);
 	self->trouble = g_strdup(trouble);
 }
@@ -82,9 +86,10 @@ static void on_change(gpointer data)
 	ModeLabel *self = data;
 	gboolean exclusive;
 
-	if (!read_file(self, &exclusive) || exclusive == self->exclusive)
+	if (!read_file(self, &exclusive) || (self->known && exclusive == self->exclusive))
 		return;
 	self->exclusive = exclusive;
+	self->known = TRUE;
 	say(self);
 	self->changed(self->data);
 }
@@ -93,7 +98,8 @@ static void open_file(ModeLabel *self)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (self->path[0] == '\0') {
+	self->known = self->path[0] == '\0';
+	if (self->known) {
 		self->exclusive = FALSE;
 		return;
 	}
@@ -101,7 +107,7 @@ static void open_file(ModeLabel *self)
 	if (self->watch == NULL)
 		log_error(AREA, "'%s' cannot be watched: %s; a change of the label is not seen",
 			  self->path, error->message);
-	read_file(self, &self->exclusive);
+	self->known = read_file(self, &self->exclusive);
 }
 
 static void close_file(ModeLabel *self)
@@ -142,16 +148,22 @@ void mode_label_free(ModeLabel *label)
 void mode_label_configure(ModeLabel *label, const Settings *settings)
 {
 	gboolean before = label->exclusive;
+	gboolean was_known = label->known;
 
 	if (strcmp(settings->mode_label, label->key) == 0 &&
 	    strcmp(settings->mode_label_file, label->path) == 0)
 		return;
 	close_file(label);
 	take_settings(label, settings);
-	if (label->exclusive == before)
+	if (!label->known || (was_known && label->exclusive == before))
 		return;
 	say(label);
 	label->changed(label->data);
+}
+
+gboolean mode_label_is_known(const ModeLabel *label)
+{
+	return label->known;
 }
 
 gboolean mode_label_is_exclusive(const ModeLabel *label)

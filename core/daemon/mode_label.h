@@ -2,7 +2,7 @@
 /*
  * The label of the node that resources with "mode": "auto" follow, as the settings'
  * mode_label_file says while the daemon runs. A file that cannot be read says nothing:
- * what it said last holds.
+ * what it said last holds. Its writer may start after us.
  */
 #pragma once
 
@@ -24,3 +24,5 @@ gboolean mode_label_peek(const Settings *settings);
 
 /* TRUE while the label is there with the value "true". */
 gboolean mode_label_is_exclusive(const ModeLabel *label);
+/* FALSE: there is to be a file, and none could be read so far. */
+gboolean mode_label_is_known(const ModeLabel *label);

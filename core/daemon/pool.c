@@ -37,6 +37,7 @@ static struct offer_rules rules_of(const ResourceConfig *config, const struct po
 			},
 		.retire_after_us = delay_us(-1, settings->retire_after_s),
 		.exclusive = mode_label_is_exclusive(host->mode_label),
+		.undecided = !mode_label_is_known(host->mode_label),
 	};
 }
 

@@ -25,6 +25,7 @@ struct offer_rules {
 	struct health_rules health;
 	gint64 retire_after_us;
 	gboolean exclusive; /* what a resource with the mode "auto" is to be */
+	gboolean undecided; /* nobody has said it yet: as it was, or shared */
 };
 
 /* Takes a reference to config. */

@@ -3,10 +3,13 @@
 #include "model/discovered.h"
 #include "model/offer_private.h"
 
-static gboolean wants_exclusive(const ResourceConfig *config, const struct offer_rules *rules)
+static void note_wanted(Offer *offer, const struct offer_rules *rules)
 {
-	return config->mode == RESOURCE_AUTO ? rules->exclusive
-					     : config->mode == RESOURCE_EXCLUSIVE;
+	offer->undecided = offer->config->mode == RESOURCE_AUTO && rules->undecided;
+	if (!offer->undecided)
+		offer->wants_exclusive = offer->config->mode == RESOURCE_AUTO
+						 ? rules->exclusive
+						 : offer->config->mode == RESOURCE_EXCLUSIVE;
 }
 
 /* The mode alone is no reason for a first list: that is a scan's. */
@@ -41,7 +44,9 @@ void offer_begin_mode(Offer *offer, const struct offer_rules *rules, GPtrArray *
 	enum mode_saved saved = saved_mode(ids);
 
 	if (rules != NULL)
-		offer->wants_exclusive = wants_exclusive(offer->config, rules);
+		note_wanted(offer, rules);
+	if (offer->undecided && saved != MODE_SAVED_NONE)
+		offer->wants_exclusive = saved == MODE_SAVED_EXCLUSIVE;
 	mode_switch_free(offer->mode);
 	offer->mode = offer->config->mode == RESOURCE_AUTO
 			      ? mode_switch_new(offer->wants_exclusive, saved, now_us)
@@ -54,7 +59,7 @@ void offer_begin_mode(Offer *offer, const struct offer_rules *rules, GPtrArray *
 
 void offer_configure_mode(Offer *offer, const struct offer_rules *rules, gint64 now_us)
 {
-	offer->wants_exclusive = wants_exclusive(offer->config, rules);
+	note_wanted(offer, rules);
 	mode_switch_set_order(offer->mode, offer->config->mode != RESOURCE_AUTO);
 	mode_switch_want(offer->mode, offer->wants_exclusive, now_us);
 }
@@ -63,6 +68,7 @@ gboolean offer_want_exclusive(Offer *offer, gboolean exclusive, gint64 now_us)
 {
 	if (offer->config->mode != RESOURCE_AUTO)
 		return FALSE;
+	offer->undecided = FALSE;
 	offer->wants_exclusive = exclusive;
 	note_change(offer, mode_switch_want(offer->mode, exclusive, now_us));
 	return follow(offer);

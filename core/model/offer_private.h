@@ -14,6 +14,7 @@ struct offer {
 	Retire *retire;
 	ModeSwitch *mode;
 	gboolean wants_exclusive; /* the configuration, or the label that it follows */
+	gboolean undecided; /* the label is not known yet */
 	GHashTable *discovered; /* set: ids of exclusive devices that were told about */
 	gint64 renumbered_us; /* of the last change of numbers */
 	gboolean dirty; /* something may have changed since the last list */

@@ -5,7 +5,18 @@
 
 #define S G_GINT64_CONSTANT(1000000)
 
-static const struct offer_rules usual = {{10 * S, 10 * S, 60 * S, 3, FALSE}, 600 * S, FALSE};
+static const struct offer_rules usual = {{10 * S, 10 * S, 60 * S, 3, FALSE}, 600 * S, FALSE, FALSE};
+
+struct stage *stage_new_undecided(const char *config)
+{
+	struct stage *stage = stage_new(config);
+	g_autoptr(ResourceConfig) built = config_build(config);
+
+	stage->rules.undecided = TRUE;
+	offer_free(stage->offer);
+	stage->offer = offer_new(built, &stage->rules);
+	return stage;
+}
 
 struct stage *stage_new(const char *config)
 {

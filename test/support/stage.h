@@ -20,6 +20,8 @@ struct stage {
 
 /* 'config' as for config_build. All delays are the settings' defaults. */
 struct stage *stage_new(const char *config);
+/* Nobody has said yet what a resource with the mode "auto" is to be. */
+struct stage *stage_new_undecided(const char *config);
 void stage_free(struct stage *stage);
 
 /* The clock goes on to that second; everything that is due on the way happens. */

@@ -138,6 +138,27 @@ static void what_pods_hold_decides_at_the_start(void **state)
 	end(node);
 }
 
+/* The label's file is written by somebody who starts later: nothing is switched there and
+ * back meanwhile. */
+static void a_label_that_comes_late_changes_nothing(void **state)
+{
+	struct node *node = node_with_label(TRUE);
+	(void)state;
+	start_kubelet(node);
+	node_start_daemon(node);
+	await_allocatable(node, N_EXCLUSIVE);
+	node_stop_daemon(node);
+	fixture_delete(node->root, "labels");
+	node_start_daemon(node);
+	node_daemon_says(node, "it stays as it was, or shared");
+	node_daemon_says(node, RES ": hca-exclusive mode");
+	await_allocatable(node, N_EXCLUSIVE);
+	node_label(node, TRUE);
+	node_daemon_says(node, "node node-7 has exclusive label, enabling exclusive mode");
+	assert_true(allocate(node, 2, "pod"));
+	end(node);
+}
+
 /* There is no podresources socket: the node's label at the start is all there is, and a
  * change of it is not followed. */
 static void without_podresources_nothing_is_switched(void **state)
@@ -161,6 +182,7 @@ int main(void)
 		cmocka_unit_test(the_mode_follows_the_label),
 		cmocka_unit_test(an_exclusive_node_is_so_from_the_start),
 		cmocka_unit_test(what_pods_hold_decides_at_the_start),
+		cmocka_unit_test(a_label_that_comes_late_changes_nothing),
 		cmocka_unit_test(without_podresources_nothing_is_switched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,13 +130,56 @@ static void a_file_that_is_not_there_says_nothing(void **state)
 
 	start(fixture);
 	assert_false(mode_label_is_exclusive(fixture->label));
+	assert_false(mode_label_is_known(fixture->label));
 	fixture_write(fixture->root, "labels", KEY "=\"true\"\n");
 	await_change(fixture, TRUE);
+	assert_true(mode_label_is_known(fixture->label));
 	fixture_delete(fixture->root, "labels");
 	fixture_write(fixture->root, "labels.new", "x\n");
 	/* when it is there again without the label, the node has none */
 	fixture_write(fixture->root, "labels", "other=\"1\"\n");
 	await_change(fixture, FALSE);
+}
+
+/* Who waits for the first word has to hear it, even if it is no. */
+static void the_first_word_is_a_change(void **state)
+{
+	struct fixture *fixture = *state;
+
+	start(fixture);
+	fixture_write(fixture->root, "labels", "other=\"1\"\n");
+	await_change(fixture, FALSE);
+	assert_true(mode_label_is_known(fixture->label));
+}
+
+/* As the kubelet writes a volume: a link to a link to a directory of the moment. */
+static void links_of_a_volume_are_followed(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture_apply(fixture->root, "dir ..a\nfile ..a/labels = " KEY "=\"true\"\n"
+				     "dir ..b\nfile ..b/labels = " KEY "=\"false\"\n"
+				     "link ..data -> ..a\nlink labels -> ..data/labels\n");
+	start(fixture);
+	assert_true(mode_label_is_exclusive(fixture->label));
+	fixture_apply(fixture->root, "remove ..data\nlink ..data -> ..b\n");
+	await_change(fixture, FALSE);
+}
+
+/* A file that is being written, or is something else altogether. */
+static void garbage_is_no_label(void **state)
+{
+	static const char *const texts[] = {"",	       "\x01\xff\xfe=", KEY,
+					    KEY "=\n", KEY "=\"tru",	"\n\n=true\n"};
+	struct fixture *fixture = *state;
+
+	start(fixture);
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		fixture_write(fixture->root, "labels", KEY "=\"true\"\r\n");
+		await_change(fixture, TRUE);
+		fixture_write(fixture->root, "labels", texts[i]);
+		await_change(fixture, FALSE);
+	}
 }
 
 static void without_a_file_the_mode_is_shared(void **state)
@@ -147,6 +190,7 @@ static void without_a_file_the_mode_is_shared(void **state)
 	fixture->settings->mode_label_file = g_strdup("");
 	start(fixture);
 	assert_false(mode_label_is_exclusive(fixture->label));
+	assert_true(mode_label_is_known(fixture->label));
 }
 
 static void other_settings_are_taken(void **state)
@@ -176,6 +220,9 @@ int main(void)
 		cmocka_unit_test(labels_are_read_as_the_downward_api_writes_them),
 		TEST(the_label_is_followed),
 		TEST(a_file_that_is_not_there_says_nothing),
+		TEST(the_first_word_is_a_change),
+		TEST(links_of_a_volume_are_followed),
+		TEST(garbage_is_no_label),
 		TEST(without_a_file_the_mode_is_shared),
 		TEST(other_settings_are_taken),
 	};

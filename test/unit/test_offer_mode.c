@@ -201,12 +201,48 @@ static void what_was_shown_before_is_the_first_guess(G_GNUC_UNUSED void **state)
 	EXPECT_IDS("a rdma/r-0!");
 }
 
-/* The configuration says it: then it is changed the same way. */
 static gboolean keeps_all(G_GNUC_UNUSED const Device *device, G_GNUC_UNUSED gpointer data)
 {
 	return TRUE;
 }
 
+/* The node's label is not known yet: a resource begins as it was. */
+static void until_the_label_is_known_it_stays_as_it_was(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+
+	g_ptr_array_add(ids, (gpointer) "a");
+	stage = stage_new_undecided("mode=auto hcaMax=1");
+	offer_restore(stage->offer, none, ids, stage->now_us);
+	SCAN(stage, A);
+	stage_look(stage, "a", "ok");
+	stage_held(stage, "");
+	EXPECT_IDS("a");
+	/* a reload changes nothing about that */
+	offer_configure(stage->offer,
+			(ResourceConfig *)resource_config(offer_resource(stage->offer)),
+			&stage->rules, keeps_all, NULL, stage->now_us);
+	stage_flush(stage);
+	EXPECT_IDS("a");
+	/* nor what was wanted already */
+	assert_false(want(TRUE));
+	EXPECT_IDS("a");
+	want(FALSE);
+	stage_held(stage, "");
+	EXPECT_IDS("a!");
+}
+
+static void without_a_past_it_begins_shared(G_GNUC_UNUSED void **state)
+{
+	stage = stage_new_undecided("mode=auto hcaMax=1");
+	SCAN(stage, A);
+	stage_look(stage, "a", "ok");
+	stage_held(stage, "");
+	EXPECT_IDS("rdma/r-0");
+}
+
+/* The configuration says it: then it is changed the same way. */
 static void a_change_of_the_configuration_waits_for_pods(G_GNUC_UNUSED void **state)
 {
 	g_autoptr(ResourceConfig) exclusive = config_build("mode=exclusive");
@@ -255,6 +291,8 @@ int main(void)
 		TEST(a_silent_kubelet_leaves_the_mode),
 		TEST(the_label_is_nothing_to_other_modes),
 		TEST(what_was_shown_before_is_the_first_guess),
+		TEST(until_the_label_is_known_it_stays_as_it_was),
+		TEST(without_a_past_it_begins_shared),
 		TEST(a_change_of_the_configuration_waits_for_pods),
 		TEST(devices_are_told_in_the_shape_of_ack),
 	};
