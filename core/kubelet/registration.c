@@ -140,6 +140,27 @@ static void note(struct registration *self, enum registration_event event, gint6
 		self->attempts = 0;
 }
 
+/* Kubelets to 1.24 open the stream after the answer to Register, later ones also before
+ * it; and one that is slow opens it when we have given up the call. */
+static void note_expectation(struct registration *self, enum registration_event event,
+			     guint actions)
+{
+	gboolean is_answer = event == REGISTRATION_ACCEPTED || event == REGISTRATION_REFUSED ||
+			     event == REGISTRATION_ABSENT;
+
+	if (event == REGISTRATION_KUBELET || event == REGISTRATION_ABSENT)
+		self->expects = FALSE;
+	if (is_answer || (actions & CANCEL))
+		self->calls = FALSE;
+	if (actions & CALL)
+		self->calls = TRUE;
+	if (event == REGISTRATION_ASKED || (actions & CALL))
+		self->expects = TRUE;
+	else if ((is_answer || event == REGISTRATION_STREAM) && !self->calls &&
+		 self->state == PLUGIN_STREAMING)
+		self->expects = FALSE;
+}
+
 struct registration_orders registration_handle(struct registration *self,
 					       enum registration_event event, gint64 now_us,
 					       double dice)
@@ -156,17 +177,23 @@ struct registration_orders registration_handle(struct registration *self,
 		return orders;
 	}
 	note(self, event, now_us);
-	if (!transition)
-		return orders;
-	self->state = transition->to;
-	orders.actions = transition->actions;
-	orders.timer_ms = set_timer(self, transition->timer, dice);
+	if (transition) {
+		self->state = transition->to;
+		orders.actions = transition->actions;
+		orders.timer_ms = set_timer(self, transition->timer, dice);
+	}
+	note_expectation(self, event, orders.actions);
 	/* The socket went while a stream lived: SERVED goes on from here. */
-	if (self->state == PLUGIN_LISTENING && !self->served) {
+	if (transition && self->state == PLUGIN_LISTENING && !self->served) {
 		self->state = PLUGIN_IDLE;
 		orders.timer_ms = REGISTRATION_TIMER_OFF;
 	}
 	return orders;
+}
+
+gboolean registration_expects_stream(const struct registration *self)
+{
+	return self->expects;
 }
 
 void registration_switch(struct registration *self, enum registration_way way)

@@ -20,7 +20,7 @@ enum registration_event {
 	REGISTRATION_ACCEPTED, /* Register, or NotifyRegistrationStatus, said yes */
 	REGISTRATION_REFUSED, /* it said no, or could not be made */
 	REGISTRATION_STREAM, /* the kubelet has opened a stream */
-	REGISTRATION_STREAM_LOST, /* the newest stream has ended */
+	REGISTRATION_STREAM_LOST, /* ... and that one has ended */
 	REGISTRATION_TIMER,
 	REGISTRATION_STOP,
 	REGISTRATION_N_EVENTS,
@@ -45,6 +45,8 @@ struct registration {
 	enum plugin_state state;
 	gboolean served; /* our socket is there */
 	guint attempts; /* since the last success that lasted */
+	gboolean calls; /* a Register is under way */
+	gboolean expects; /* the kubelet is about to open a stream, as far as we know */
 	gint64 stream_us; /* when the newest stream was opened */
 };
 
@@ -60,6 +62,9 @@ struct registration_orders {
 struct registration_orders registration_handle(struct registration *self,
 					       enum registration_event event, gint64 now_us,
 					       double dice);
+/* Is a stream that is opened now the kubelet's? It opens one after each Register, or after
+ * GetInfo; whoever opens one at another time is somebody else. */
+gboolean registration_expects_stream(const struct registration *self);
 /* Changes the way; the state begins anew at IDLE. */
 void registration_switch(struct registration *self, enum registration_way way);
 

@@ -36,7 +36,7 @@ static void answer_list(RpcCall *call, GBytes *request, gpointer data)
 	if (plugin->machine.state == PLUGIN_STOPPING || !plugin->snapshot)
 		rpc_fail(call, RPC_UNAVAILABLE, "the resource is not offered now");
 	else
-		streams_open(plugin->streams, call);
+		streams_open(plugin->streams, call, registration_expects_stream(&plugin->machine));
 }
 
 /* --- Allocate --- */

@@ -3,7 +3,7 @@
 
 #include "kubelet/messages.h"
 
-/* A kubelet has one; a second one is a new kubelet, or one that lost the first. */
+/* A kubelet has one; others are of people who look. */
 #define MAX_STREAMS 4
 
 struct stream {
@@ -19,6 +19,7 @@ struct streams {
 	Snapshot *snapshot;
 	GBytes *list; /* the snapshot's list packed; NULL until somebody wants it */
 	GPtrArray *open; /* struct stream *, the newest last; borrowed */
+	struct stream *counting; /* the kubelet's; NULL: it has none */
 	GPtrArray *ending; /* struct stream *: ended by us, not closed yet; borrowed */
 	guint64 lists_sent;
 };
@@ -92,20 +93,16 @@ static void end_stream(Streams *self, struct stream *stream, enum rpc_status sta
 
 void streams_end(Streams *streams, const char *reason)
 {
+	streams->counting = NULL;
 	while (streams->open->len > 0)
 		end_stream(streams, g_ptr_array_index(streams->open, 0), RPC_UNAVAILABLE, reason);
-}
-
-static gboolean is_newest(const Streams *self, const struct stream *stream)
-{
-	return self->open->len > 0 && g_ptr_array_index(self->open, self->open->len - 1) == stream;
 }
 
 static void on_closed(RpcCall *call, gpointer data)
 {
 	struct stream *stream = data;
 	Streams *self = stream->owner;
-	gboolean lost = is_newest(self, stream);
+	gboolean lost = self->counting == stream;
 
 	(void)call;
 	if (!g_ptr_array_remove(self->open, stream))
@@ -114,22 +111,32 @@ static void on_closed(RpcCall *call, gpointer data)
 	g_free(stream);
 	if (!lost)
 		return;
-	streams_end(self, "a newer stream has ended: the resource registers again");
+	streams_end(self, "the kubelet's stream has ended: the resource registers again");
 	self->events.lost(self->data);
 }
 
-void streams_open(Streams *streams, RpcCall *call)
+static void make_room(Streams *self)
+{
+	guint oldest = g_ptr_array_index(self->open, 0) == self->counting ? 1 : 0;
+
+	end_stream(self, g_ptr_array_index(self->open, oldest), RPC_RESOURCE_EXHAUSTED,
+		   "too many streams: newer ones have taken over");
+}
+
+void streams_open(Streams *streams, RpcCall *call, gboolean counts)
 {
 	struct stream *stream = g_new0(struct stream, 1);
 
 	if (streams->open->len >= MAX_STREAMS)
-		end_stream(streams, g_ptr_array_index(streams->open, 0), RPC_RESOURCE_EXHAUSTED,
-			   "too many streams: newer ones have taken over");
+		make_room(streams);
 	stream->owner = streams;
 	stream->call = call;
 	g_ptr_array_add(streams->open, stream);
 	rpc_stream_open(call, &stream_events, stream);
 	send_newest(stream);
+	if (!counts)
+		return;
+	streams->counting = stream;
 	streams->events.opened(streams->data);
 }
 

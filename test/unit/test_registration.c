@@ -84,7 +84,11 @@ static void check_pair(enum registration_way way, enum plugin_state from,
 		       enum registration_event event)
 {
 	struct expectation expected = expected_of(way, from, event);
-	struct registration machine = {way, from, TRUE, MANY, 10 * SECOND};
+	struct registration machine = {.way = way,
+				       .state = from,
+				       .served = TRUE,
+				       .attempts = MANY,
+				       .stream_us = 10 * SECOND};
 	struct registration_orders orders =
 		registration_handle(&machine, event, 11 * SECOND, LONGEST);
 
@@ -185,6 +189,54 @@ static void a_stream_that_ends_without_a_socket_leads_to_idle(G_GNUC_UNUSED void
 	}
 }
 
+/* Beginning with a socket that is served. Only what has been asked for is the kubelet's. */
+static const struct {
+	enum registration_way way;
+	enum registration_event events[6]; /* PUBLISH, which changes nothing, fills up */
+	gboolean expects;
+} expecting[] = {
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_PUBLISH}, FALSE},
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_TIMER}, TRUE},
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_TIMER, REGISTRATION_ABSENT}, FALSE},
+	/* Until 1.24 the answer comes first, since then mostly the stream. */
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_TIMER, REGISTRATION_ACCEPTED}, TRUE},
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_TIMER, REGISTRATION_STREAM}, TRUE},
+	{REGISTRATION_BY_REGISTER,
+	 {REGISTRATION_TIMER, REGISTRATION_ACCEPTED, REGISTRATION_STREAM},
+	 FALSE},
+	{REGISTRATION_BY_REGISTER,
+	 {REGISTRATION_TIMER, REGISTRATION_STREAM, REGISTRATION_ACCEPTED},
+	 FALSE},
+	/* A kubelet that takes longer than we wait still opens its stream. */
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_TIMER, REGISTRATION_REFUSED}, TRUE},
+	{REGISTRATION_BY_REGISTER,
+	 {REGISTRATION_TIMER, REGISTRATION_STREAM, REGISTRATION_REFUSED},
+	 FALSE},
+	{REGISTRATION_BY_REGISTER, {REGISTRATION_TIMER, REGISTRATION_KUBELET}, FALSE},
+	{REGISTRATION_BY_REGISTER,
+	 {REGISTRATION_TIMER, REGISTRATION_STREAM, REGISTRATION_STREAM_LOST, REGISTRATION_TIMER},
+	 TRUE},
+	{REGISTRATION_BY_WATCHER, {REGISTRATION_TIMER}, FALSE},
+	{REGISTRATION_BY_WATCHER, {REGISTRATION_ASKED}, TRUE},
+	{REGISTRATION_BY_WATCHER, {REGISTRATION_ASKED, REGISTRATION_STREAM}, FALSE},
+	{REGISTRATION_BY_WATCHER,
+	 {REGISTRATION_ASKED, REGISTRATION_STREAM, REGISTRATION_ASKED},
+	 TRUE},
+};
+
+static void a_stream_is_the_kubelets_if_it_was_asked_for(G_GNUC_UNUSED void **state)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(expecting); i++) {
+		struct registration machine = {
+			.way = expecting[i].way, .state = PLUGIN_LISTENING, .served = TRUE};
+
+		for (gsize j = 0; j < G_N_ELEMENTS(expecting[i].events); j++)
+			registration_handle(&machine, expecting[i].events[j], SECOND, 0);
+		if (registration_expects_stream(&machine) != expecting[i].expects)
+			fail_msg("row %zu", i);
+	}
+}
+
 static void any_walk_keeps_the_promises(G_GNUC_UNUSED void **state)
 {
 	g_autoptr(GRand) random = g_rand_new_with_seed(20260101);
@@ -230,13 +282,17 @@ static void after_a_stop_nothing_moves(G_GNUC_UNUSED void **state)
 
 static void a_switch_of_the_way_begins_anew(G_GNUC_UNUSED void **state)
 {
-	struct registration machine = {REGISTRATION_BY_REGISTER, PLUGIN_LISTENING, TRUE, MANY,
-				       SECOND};
+	struct registration machine = {.state = PLUGIN_LISTENING,
+				       .served = TRUE,
+				       .attempts = MANY,
+				       .expects = TRUE,
+				       .stream_us = SECOND};
 
 	registration_switch(&machine, REGISTRATION_BY_WATCHER);
 	assert_int_equal(machine.way, REGISTRATION_BY_WATCHER);
 	assert_int_equal(machine.state, PLUGIN_IDLE);
 	assert_int_equal(machine.attempts, 0);
+	assert_false(registration_expects_stream(&machine));
 	assert_false(machine.served);
 	registration_handle(&machine, REGISTRATION_SERVED, 0, 0);
 	registration_handle(&machine, REGISTRATION_ASKED, 0, 0);
@@ -254,6 +310,7 @@ int main(void)
 		cmocka_unit_test(two_that_take_the_stream_from_each_other_slow_down),
 		cmocka_unit_test(a_new_kubelet_is_tried_at_once),
 		cmocka_unit_test(a_stream_that_ends_without_a_socket_leads_to_idle),
+		cmocka_unit_test(a_stream_is_the_kubelets_if_it_was_asked_for),
 		cmocka_unit_test(any_walk_keeps_the_promises),
 		cmocka_unit_test(after_a_stop_nothing_moves),
 		cmocka_unit_test(a_switch_of_the_way_begins_anew),
