@@ -35,7 +35,7 @@ static SimH2 *begin_list(struct scenario *scenario, guint32 window)
 	return NULL;
 }
 
-/* A plugin cannot tell such a client from a kubelet, and may well have registered again
+/* A plugin need not tell such a client from a kubelet, and may well have registered again
  * because of its end: it gets the time to do so. */
 static gboolean settle(struct scenario *scenario, const char *what)
 {
@@ -43,11 +43,20 @@ static gboolean settle(struct scenario *scenario, const char *what)
 	return scenario_await_back(scenario, what);
 }
 
-/* Breaks off in the middle of a list, again and again: everything must be as before. */
-static void break_off(struct scenario *scenario, void (*how)(SimH2 *h2), const char *what)
+/* Streams of the kubelet that have ended meanwhile: no fault, if they are back. */
+static void report_disturbed(struct scenario *scenario, guint ended_before)
 {
-	guint count = scenario_count(scenario, 20);
+	if (scenario->n_ended != ended_before)
+		sim_emit(scenario->events, "disturbed",
+			 json_pack("{s:i}", "streams", (int)(scenario->n_ended - ended_before)));
+}
+
+/* Breaks off in the middle of a list, again and again: everything must be as before. */
+static void break_off(struct scenario *scenario, guint count, void (*how)(SimH2 *h2),
+		      const char *what)
+{
 	struct scenario_usage before = {0};
+	guint ended = scenario->n_ended;
 	for (guint i = 0; i < count && !scenario->failed; i++) {
 		SimH2 *h2 = begin_list(scenario, TINY_WINDOW);
 		if (!h2)
@@ -59,6 +68,7 @@ static void break_off(struct scenario *scenario, void (*how)(SimH2 *h2), const c
 	}
 	if (settle(scenario, what))
 		scenario_check_usage(scenario, &before);
+	report_disturbed(scenario, ended);
 }
 
 static void just_close(SimH2 *h2)
@@ -68,30 +78,58 @@ static void just_close(SimH2 *h2)
 
 static void run_rst(struct scenario *scenario)
 {
-	break_off(scenario, sim_h2_reset, "RST_STREAM in the middle of a list");
+	break_off(scenario, scenario_count(scenario, 20), sim_h2_reset,
+		  "RST_STREAM in the middle of a list");
 }
 
 static void run_goaway(struct scenario *scenario)
 {
-	break_off(scenario, sim_h2_goaway, "GOAWAY in the middle of a list");
+	break_off(scenario, scenario_count(scenario, 20), sim_h2_goaway,
+		  "GOAWAY in the middle of a list");
 }
 
 static void run_close(struct scenario *scenario)
 {
-	break_off(scenario, just_close, "a connection that broke in the middle of a list");
+	break_off(scenario, scenario_count(scenario, 20), just_close,
+		  "a connection that broke in the middle of a list");
 }
 
 static void run_half_close(struct scenario *scenario)
 {
-	break_off(scenario, sim_h2_half_close, "a half-closed connection");
+	break_off(scenario, scenario_count(scenario, 20), sim_h2_half_close,
+		  "a half-closed connection");
 }
 
-/* The client stays, and the kubelet restarts beside it. */
+static void run_reconnect(struct scenario *scenario)
+{
+	break_off(scenario, scenario_count(scenario, 1000), just_close,
+		  "a client that connected again and again");
+}
+
+/* More than a plugin needs to keep: the kubelet's own must not be lost for them. */
+static void run_many_streams(struct scenario *scenario)
+{
+	g_autoptr(GPtrArray) clients = g_ptr_array_new_with_free_func((GDestroyNotify)sim_h2_free);
+	guint count = scenario_count(scenario, 12), ended = scenario->n_ended;
+	for (guint i = 0; i < count && !scenario->failed; i++) {
+		SimH2 *h2 = begin_list(scenario, TINY_WINDOW);
+		if (h2)
+			g_ptr_array_add(clients, h2);
+	}
+	settle(scenario, "many streams of another client");
+	report_disturbed(scenario, ended);
+}
+
+/* The client stays; beside it the kubelet lives, and then restarts. */
 static void live_beside(struct scenario *scenario, const char *what)
 {
-	guint pause_ms = scenario_duration_ms(scenario, 2000) / 4;
+	guint pause_ms = scenario_duration_ms(scenario, 2000) / 4, ended = scenario->n_ended;
 	for (int i = 0; i < 4 && !scenario->failed; i++) {
 		scenario_sleep(scenario, pause_ms);
+		scenario_await_back(scenario, what);
+	}
+	report_disturbed(scenario, ended);
+	for (int i = 0; i < 4 && !scenario->failed; i++) {
 		scenario_restart_kubelet(scenario, 0);
 		scenario_await_back(scenario, what);
 	}
@@ -170,6 +208,8 @@ const struct scenario_entry scenario_streams[] = {
 	{"rst-list", "RST_STREAM in the middle of a list", run_rst},
 	{"goaway-list", "GOAWAY in the middle of a list", run_goaway},
 	{"close-list", "a connection breaks in the middle of a list", run_close},
+	{"reconnect", "a client that opens 1,000 streams, one after the other", run_reconnect},
+	{"many-streams", "a client that opens 12 streams at a time", run_many_streams},
 	{"half-closed", "a client closes its half of the connection", run_half_close},
 	{"zero-window", "a client whose window stays 0", run_zero_window},
 	{"slow-reader", "a client that reads a byte each 10 ms", run_slow_reader},
