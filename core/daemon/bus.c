@@ -99,18 +99,22 @@ void bus_look(Bus *bus)
 	bus_look_at_all(bus, TRUE);
 }
 
-void bus_link_changed(Bus *bus, const char *interface)
+gboolean bus_link_changed(Bus *bus, const char *interface)
 {
 	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
+	gboolean concerns = FALSE;
 
 	for (guint i = 0; bus->devices != NULL && bus->backend != NULL && i < entries->len; i++) {
 		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
 
-		if (kinship_depends_on(bus->devices, entry->known, interface) &&
-		    bus_device_is_taken(bus, entry->known))
-			looks_at(bus->looks, entry->reported, TRUE);
+		if (!kinship_depends_on(bus->devices, entry->known, interface) ||
+		    !bus_device_is_taken(bus, entry->known))
+			continue;
+		looks_at(bus->looks, entry->reported, TRUE);
+		concerns = TRUE;
 	}
 	looks_settle(bus->looks);
+	return concerns;
 }
 
 static gboolean bus_on_poll(gpointer data)

@@ -54,8 +54,9 @@ void bus_rescan(Bus *bus);
 
 /* --- what the kernel tells --- */
 
-/* Looks at the devices that have this interface, and at those whose parent has it. */
-void bus_link_changed(Bus *bus, const char *interface);
+/* Looks at the devices that have this interface, and at those whose parent has it. FALSE
+ * if there are none. */
+gboolean bus_link_changed(Bus *bus, const char *interface);
 /* Looks at all devices. */
 void bus_look(Bus *bus);
 /* A scan because of an event: what it misses is gone. */

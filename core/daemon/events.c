@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/events.h"
 
+#include "daemon/relook.h"
 #include "edge/log.h"
 #include "edge/netlink.h"
 #include "model/debounce.h"
@@ -9,6 +10,7 @@ struct events {
 	struct events_ops ops;
 	gpointer data;
 	Netlink *netlink;
+	Relook *relook;
 	struct debounce debounce;
 	guint timer;
 };
@@ -39,6 +41,13 @@ static gboolean on_timer(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static void on_relook(const char *name, gpointer data)
+{
+	const Events *events = data;
+
+	events->ops.link(name, events->data);
+}
+
 static void on_hint(enum netlink_hint hint, const char *name, gpointer data)
 {
 	Events *events = data;
@@ -47,7 +56,8 @@ static void on_hint(enum netlink_hint hint, const char *name, gpointer data)
 			  (hint == NETLINK_HINT_BUS && g_str_has_prefix(name, "infiniband"));
 
 	if (hint == NETLINK_HINT_LINK) {
-		events->ops.link(name, events->data);
+		if (events->ops.link(name, events->data))
+			relook_note(events->relook, name);
 		return;
 	}
 	if (debounce_note(&events->debounce, follow, now_us))
@@ -62,6 +72,7 @@ Events *events_new(const struct events_ops *ops, gpointer data)
 
 	events->ops = *ops;
 	events->data = data;
+	events->relook = relook_new(on_relook, events);
 	events->netlink = netlink_new(on_hint, events, &trouble);
 	if (trouble != NULL)
 		log_warning("events", "%s", trouble);
@@ -75,5 +86,6 @@ void events_free(Events *events)
 	if (events->timer != 0)
 		g_source_remove(events->timer);
 	netlink_free(events->netlink);
+	relook_free(events->relook);
 	g_free(events);
 }

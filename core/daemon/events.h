@@ -11,8 +11,9 @@
 typedef struct events Events;
 
 struct events_ops {
-	/* This network interface went up or down, came or went. */
-	void (*link)(const char *name, gpointer data);
+	/* This network interface went up or down, came or went. TRUE if a device depends
+	 * on it: then the same is asked again a moment later. */
+	gboolean (*link)(const char *name, gpointer data);
 	/* Something about devices or drivers is changing. */
 	void (*look)(gpointer data);
 	/* It has changed: time for a scan. */

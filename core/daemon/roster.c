@@ -269,12 +269,14 @@ static void on_over(Pool *pool G_GNUC_UNUSED, gpointer data)
 
 /* --- events --- */
 
-static void on_link(const char *interface, gpointer data)
+static gboolean on_link(const char *interface, gpointer data)
 {
 	const Roster *roster = data;
+	gboolean concerns = FALSE;
 
 	for (guint i = 0; i < roster->buses->len; i++)
-		bus_link_changed(g_ptr_array_index(roster->buses, i), interface);
+		concerns |= bus_link_changed(g_ptr_array_index(roster->buses, i), interface);
+	return concerns;
 }
 
 static void on_look(gpointer data)
