@@ -34,6 +34,21 @@ bool text_unsigned(const char *text, int base, uint32_t *ret_value)
 	return true;
 }
 
+#define GUID_DIGITS 16 /* the shortest one's */
+
+bool text_is_guid(const char *text)
+{
+	size_t digits = 0;
+
+	for (const char *at = text; *at; at++) {
+		if (isxdigit((unsigned char)*at))
+			digits++;
+		else if (*at != ':' && *at != '-')
+			return false;
+	}
+	return digits >= GUID_DIGITS;
+}
+
 bool text_device_number(const char *text, uint32_t *ret_major, uint32_t *ret_minor)
 {
 	size_t length = strcspn(text, ":");

@@ -19,3 +19,5 @@ bool text_same_hex(const char *a, const char *b);
 
 /* "0000:3b:00.0": domain of 4 to 8 digits, lower case as the kernel writes it. */
 bool text_is_pci_address(const char *text);
+/* Groups of hexadecimal digits: "b8ce:f603:0012:3456", "cc08-8200-0-1-000000-…". */
+bool text_is_guid(const char *text);

@@ -86,9 +86,11 @@ static int emit_function(struct pci_scan *pci, const struct function *function, 
 static int emit_subfunction(struct pci_scan *pci, const struct subfunction *sub,
 			    rdmadp_emit_fn emit, void *sink)
 {
-	const char *identity = arena_printf(&pci->scan.arena, "%s/sf%s", sub->parent, sub->number);
+	const char *identity = sub->id;
 	struct report report;
 
+	if (sub->number)
+		identity = arena_printf(&pci->scan.arena, "%s/sf%s", sub->parent, sub->number);
 	if (!identity)
 		return -ENOMEM;
 	report_begin(&report, &pci->scan, sub->id, identity);

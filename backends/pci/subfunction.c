@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/text.h"
 #include "pci/drivers.h"
@@ -27,7 +28,25 @@ static int fill(struct pci_scan *pci, struct subfunction *sub, const char *paren
 	return adapter_scan(&pci->scan, sub->dir, drivers_rdma_of(text), &sub->adapter);
 }
 
-/* A class child of a function, such as mlx5_core.rdma.0, has no 'sfnum'. */
+/* Its text; "" where it is no number now. A class child of a function, such as
+ * mlx5_core.rdma.0, has no such file: FALSE. */
+static bool read_number(struct sysfs *sysfs, const char *dir, char number[SYSFS_TEXT])
+{
+	char path[SYSFS_PATH];
+	uint32_t value;
+
+	if (!sysfs_join(path, dir, "sfnum") || !sysfs_exists(sysfs, path))
+		return false;
+	if (sysfs_read_in(sysfs, dir, "sfnum", number) && text_unsigned(number, 10, &value))
+		return true;
+	sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+		       "'%s': attribute 'sfnum' cannot be read, or is no number: it is known by "
+		       "its name meanwhile",
+		       strrchr(dir, '/') + 1);
+	number[0] = '\0';
+	return true;
+}
+
 static int visit(void *data, const char *name)
 {
 	struct pci_scan *pci = data;
@@ -37,21 +56,19 @@ static int visit(void *data, const char *name)
 	char dir[SYSFS_PATH];
 	char number[SYSFS_TEXT];
 	char parent[SYSFS_TEXT];
-	uint32_t value;
 	size_t end;
 
 	snprintf(path, sizeof(path), "bus/auxiliary/devices/%s", name);
-	if (sysfs_resolve(pci->scan.sysfs, path, dir) < 0 ||
-	    !sysfs_read_in(pci->scan.sysfs, dir, "sfnum", number) ||
-	    !text_unsigned(number, 10, &value) || !function_in_path(dir, parent, &end))
+	if (sysfs_resolve(pci->scan.sysfs, path, dir) < 0 || !function_in_path(dir, parent, &end) ||
+	    !read_number(pci->scan.sysfs, dir, number))
 		return 0;
 	sub = arena_alloc(arena, sizeof(*sub));
 	if (!sub)
 		return -ENOMEM;
 	sub->id = arena_strdup(arena, name);
 	sub->dir = arena_strdup(arena, dir);
-	sub->number = arena_strdup(arena, number);
-	if (!sub->id || !sub->dir || !sub->number)
+	sub->number = *number ? arena_strdup(arena, number) : NULL;
+	if (!sub->id || !sub->dir || (*number && !sub->number))
 		return -ENOMEM;
 	return fill(pci, sub, parent, end);
 }

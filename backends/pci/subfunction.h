@@ -7,7 +7,7 @@
 struct subfunction {
 	const char *id; /* "mlx5_core.sf.4"; not stable over reboot */
 	const char *dir;
-	const char *number; /* 'sfnum', stable below its parent */
+	const char *number; /* 'sfnum', stable below its parent; NULL: it cannot be read */
 	const char *parent; /* the PCI function's address */
 	const char *parent_dir;
 	const char *driver; /* NULL while unbound */

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/guid.h"
 #include "common/health.h"
 #include "common/instance.h"
 #include "common/match.h"
 #include "common/netdev.h"
 #include "common/report.h"
-#include "common/text.h"
 
 #define VIRTUAL "devices/virtual"
 #define GIDS_TO_TRY 16
@@ -73,10 +73,9 @@ static int add_interface(struct scan *scan, const char *dir, struct adapter *ada
 	return result < 0 || !facts.bond[0] ? result : add_bond(scan, facts.bond, adapter);
 }
 
-static bool read_guid(const struct sysfs *sysfs, const char *dir, char guid[SYSFS_TEXT])
+static bool read_guid(struct sysfs *sysfs, const char *dir, char guid[SYSFS_TEXT])
 {
-	return sysfs_read_in(sysfs, dir, "node_guid", guid) && strcmp(guid, ZERO_GUID) != 0 &&
-	       !strchr(guid, ' ');
+	return guid_read(sysfs, dir, "node_guid", guid) && strcmp(guid, ZERO_GUID) != 0;
 }
 
 /* The GUID comes from the interface's address, which a VLAN shares with the interface

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/guid.h"
 #include "common/text.h"
 
 /* The base class is the low byte here, unlike on PCI. */
@@ -49,12 +50,12 @@ static bool has_children(const struct scan *scan, const char *dir)
 	       class_index_below(&scan->index.nodes, dir, &first);
 }
 
-/* A guid with spaces could not be an identity. */
+/* What is no guid could not be an identity. */
 static const char *read_guid(struct scan *scan, const char *dir)
 {
 	char text[SYSFS_TEXT];
 
-	if (!sysfs_read_in(scan->sysfs, dir, "guid", text) || strchr(text, ' '))
+	if (!guid_read(scan->sysfs, dir, "guid", text))
 		return NULL;
 	return arena_strdup(&scan->arena, text);
 }

@@ -7,6 +7,7 @@
 #include "common/instance.h"
 #include "common/match.h"
 #include "common/report.h"
+#include "common/text.h"
 #include "ub/entity.h"
 #include "ub/note.h"
 
@@ -92,7 +93,7 @@ static bool is_another(const struct instance *instance, const struct rdmadp_devi
 
 	snprintf(path, sizeof(path), "bus/ub/devices/%s/guid", device->id);
 	return guid && sysfs_read(&instance->sysfs, SYSFS_WAIT, path, seen, sizeof(seen)) == 0 &&
-	       strcmp(seen, guid) != 0;
+	       text_is_guid(seen) && strcmp(seen, guid) != 0;
 }
 
 static int ub_health(void *data, const struct rdmadp_device *device, struct rdmadp_health *ret)

@@ -24,6 +24,14 @@ Device *device_copy(const struct rdmadp_device *reported, GError **error)
 	return g_steal_pointer(&device);
 }
 
+Device *device_copy_as(const Device *device, const char *identity)
+{
+	struct rdmadp_device abi = device->abi;
+
+	abi.identity = identity;
+	return device_copy(&abi, NULL);
+}
+
 Device *device_ref(Device *device)
 {
 	g_atomic_ref_count_inc(&device->refs);

@@ -20,6 +20,8 @@ typedef struct device Device;
  * without '..'; all text valid UTF-8 without control characters; list lengths sane.
  * Error: G_IO_ERROR_INVALID_DATA-like text that names the member and its value. */
 Device *device_copy(const struct rdmadp_device *reported, GError **error);
+/* The same device under another identity, which is valid. */
+Device *device_copy_as(const Device *device, const char *identity);
 Device *device_ref(Device *device);
 void device_unref(Device *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Device, device_unref)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/identity.h"
 #include "model/sticky.h"
 
 /* A firmware reset takes a minute or more, and its events cause many scans. The limit
@@ -168,6 +169,64 @@ static void take_device(struct bus *bus, GHashTable *seen, Device *device,
 		g_ptr_array_add(change->changed, entry);
 }
 
+/* --- which one it is --- */
+
+/* Borrowed id -> the entry that had it last. */
+static GHashTable *entries_by_id(const struct bus *bus)
+{
+	GHashTable *by_id = g_hash_table_new(g_str_hash, g_str_equal);
+	GHashTableIter iter;
+	gpointer data;
+
+	g_hash_table_iter_init(&iter, bus->entries);
+	while (g_hash_table_iter_next(&iter, NULL, &data)) {
+		struct inventory_entry *entry = data;
+		const struct inventory_entry *other =
+			g_hash_table_lookup(by_id, device_id(entry->known));
+
+		if (other == NULL || entry->misses < other->misses)
+			g_hash_table_insert(by_id, (gpointer)device_id(entry->known), entry);
+	}
+	return by_id;
+}
+
+/* A device that could not be told from others keeps its identity only as long as it
+ * has not been away: after that it may be another one. */
+static gboolean is_the_same(const struct inventory_entry *entry, const Device *device)
+{
+	enum identity_kin kin = identity_kin(device_id(device), device_identity(entry->known),
+					     device_identity(device));
+
+	return kin == IDENTITY_HIDDEN || (kin == IDENTITY_REVEALED && entry->misses == 0);
+}
+
+/* As it was known, if what it is reported as is not all there is to it. */
+static Device *recognise(GHashTable *by_id, GHashTable *reported, Device *device)
+{
+	const struct inventory_entry *entry = g_hash_table_lookup(by_id, device_id(device));
+	const char *known = entry == NULL ? NULL : device_identity(entry->known);
+
+	if (known == NULL || g_hash_table_contains(reported, known) || !is_the_same(entry, device))
+		return device_ref(device);
+	return device_copy_as(device, known);
+}
+
+static GPtrArray *recognise_all(const struct bus *bus, GPtrArray *devices)
+{
+	g_autoptr(GHashTable) by_id = entries_by_id(bus);
+	g_autoptr(GHashTable) reported = g_hash_table_new(g_str_hash, g_str_equal);
+	GPtrArray *result = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+
+	for (guint i = 0; i < devices->len; i++)
+		g_hash_table_add(reported,
+				 (gpointer)device_identity(g_ptr_array_index(devices, i)));
+	for (guint i = 0; i < devices->len; i++)
+		g_ptr_array_add(result, recognise(by_id, reported, g_ptr_array_index(devices, i)));
+	return result;
+}
+
+/* --- what is not there any more --- */
+
 struct sweep {
 	GHashTable *seen; /* identities in this scan */
 	struct inventory_change *change;
@@ -192,12 +251,11 @@ void inventory_update(Inventory *inventory, const char *bus_name, GPtrArray *dev
 		      struct inventory_change *ret_change)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
 	struct bus *bus = bus_get(inventory, bus_name);
+	g_autoptr(GPtrArray) sorted = recognise_all(bus, devices);
 	struct sweep sweep = {seen, ret_change};
 
 	change_init(ret_change);
-	g_ptr_array_extend(sorted, devices, NULL, NULL);
 	g_ptr_array_sort(sorted, device_order);
 	for (guint i = 0; i < sorted->len; i++)
 		take_device(bus, seen, g_ptr_array_index(sorted, i), ret_change);

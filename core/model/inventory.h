@@ -2,7 +2,8 @@
 /*
  * The devices of all buses, as the last scans saw them and as they are known
  * (sticky.h). A device keeps what is known of it for some scans that miss it: a
- * driver that is reloaded must not make a match forgotten.
+ * driver that is reloaded must not make a match forgotten. One that shows less of what
+ * identifies it than before is still the same (identity.h).
  */
 #pragma once
 

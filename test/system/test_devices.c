@@ -298,6 +298,80 @@ static void devices_without_guid_are_two(void **state)
 	node_free(node);
 }
 
+/* --- what tells devices apart --- */
+
+#define SUBFUNCTION(n, number)                                                                     \
+	"aux mlx5_core.sf." n " 0000:3b:00.0 sfnum=" number " driver=mlx5_core.sf\n"               \
+	"net mlx5_core.sf." n " s" number "\nib mlx5_core.sf." n " mlx5_" n " ll=Ethernet "        \
+	"ndev=s" number "\nuverbs mlx5_core.sf." n " 1" n " mlx5_" n "\n"
+#define SOFT(n)                                                                                    \
+	"net virtual eth" n "\nib virtual rxe" n " guid=5054:00ff:fe00:000" n " ll=Ethernet "      \
+	"parent=eth" n "\nuverbs virtual 2" n " rxe" n "\n"
+#define ENTITY(id, guid, n)                                                                        \
+	"ub " id " vendor=0xcc08 device=0x8200 class=0x0102 guid=" guid " driver=hisdk5\n"         \
+	"net " id " ens0p" n "\nib " id " hrn5_" n " ll=Ethernet ndev=ens0p" n "\n"                \
+	"uverbs " id " 3" n " hrn5_" n "\n"
+#define OTHER_UB_ID "cc08-8200-0-1-000000-0000000000000010"
+#define FIRST_OF_EACH                                                                              \
+	ENTITY("0000f", UB_ID, "0")                                                                \
+	SOFT("1") "pci 0000:3b:00.0 device=0x101d driver=mlx5_core\n" SUBFUNCTION("2", "88")
+#define SECOND_OF_EACH ENTITY("00010", OTHER_UB_ID, "1") SOFT("2") SUBFUNCTION("3", "89")
+
+#define GUID(name, text) "file sys/devices/" name " = " text "\n"
+#define RUBBISH                                                                                    \
+	GUID("ub0/0000f/guid", "\\x01\\x02")                                                       \
+	GUID("virtual/infiniband/rxe1/node_guid", "-")                                             \
+	GUID("pci0000:00/0000:3b:00.0/mlx5_core.sf.2/sfnum", "x")
+
+/* In whatever order the resources tell theirs. */
+static void expect_list(const struct node *node, const char *name, int healthy, const char *list)
+{
+	g_autofree char *pattern = g_strdup_printf(
+		"{\"event\":\"list\",\"resource\":\"rdma/%s\",\"healthy\":%d,\"list\":%s}", name,
+		healthy, list);
+	while (!process_has_said(node->kubelet, pattern))
+		node_kubelet_says(node, "{\"event\":\"list\"}");
+}
+
+/* Unreadable for a moment: no other device, no other id, nobody Unhealthy. Each bus gets
+ * another device, which shows that the rubbish was seen. */
+static void what_identifies_a_device_may_be_unreadable(void **state)
+{
+	static const struct {
+		const char *name, *selectors, *first, *both;
+	} resources[] = {
+		{"ub", "\"buses\":[\"ub\"]", "[{\"id\":\"" UB_ID "\"}]",
+		 "[{\"id\":\"" UB_ID "\"},"
+		 "{\"id\":\"" OTHER_UB_ID "\"}]"},
+		{"soft", "\"buses\":[\"soft\"]", "[{\"id\":\"5054:00ff:fe00:0001\"}]",
+		 "[{\"id\":\"5054:00ff:fe00:0001\"},{\"id\":\"5054:00ff:fe00:0002\"}]"},
+		{"sf", "\"rdmaDevices\":[\"mlx5_*\"]", "[{\"id\":\"mlx5_core.sf.2\"}]",
+		 "[{\"id\":\"mlx5_core.sf.2\"},{\"id\":\"mlx5_core.sf.3\"}]"},
+	};
+	struct node *node = node_new("netns Y\nrdma_cm\n" FIRST_OF_EACH);
+	GString *config = g_string_new("{\"periodicUpdateInterval\":1,\"configList\":[");
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(resources); i++)
+		g_string_append_printf(config,
+				       "%s{\"resourceName\":\"%s\",\"mode\":\"exclusive\","
+				       "\"selectors\":{%s}}",
+				       i > 0 ? "," : "", resources[i].name, resources[i].selectors);
+	g_string_append(config, "]}");
+	node_resources(node, config->str);
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	for (gsize i = 0; i < G_N_ELEMENTS(resources); i++)
+		expect_list(node, resources[i].name, 1, resources[i].first);
+	fixture_apply(node->root, RUBBISH SECOND_OF_EACH);
+	for (gsize i = 0; i < G_N_ELEMENTS(resources); i++)
+		expect_list(node, resources[i].name, 2, resources[i].both);
+	assert_false(process_has_said(node->daemon, "Unhealthy"));
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+	g_string_free(config, TRUE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +381,7 @@ int main(void)
 		cmocka_unit_test(rdma_devices_in_pods_cost_no_device),
 		cmocka_unit_test(a_device_in_a_pod_is_found_at_the_first_start),
 		cmocka_unit_test(devices_without_guid_are_two),
+		cmocka_unit_test(what_identifies_a_device_may_be_unreadable),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

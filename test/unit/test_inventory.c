@@ -119,6 +119,86 @@ static void the_second_of_an_identity_is_left_out(G_GNUC_UNUSED void **state)
 	assert_null(inventory_find_id(inventory, "pci", "2"));
 }
 
+/* The identity under which the device with the id is known. */
+static void assert_known_as(const Inventory *inventory, const char *id, const char *identity)
+{
+	const struct inventory_entry *entry = inventory_find_id(inventory, "pci", id);
+
+	assert_non_null(entry);
+	assert_string_equal(device_identity(entry->known), identity);
+	assert_string_equal(device_identity(entry->reported), identity);
+}
+
+static void what_cannot_be_read_for_a_moment_makes_no_other_device(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Inventory) inventory = inventory_new();
+
+	SCAN(inventory, "+1 +2", "1 identity=guid-1", "2 identity=guid-2");
+	SCAN(inventory, "", "1", "2 identity=guid-2");
+	assert_known_as(inventory, "1", "guid-1");
+	SCAN(inventory, "-1", "2 identity=guid-2");
+	SCAN(inventory, "+1", "1", "2");
+	assert_known_as(inventory, "1", "guid-1");
+	assert_known_as(inventory, "2", "guid-2");
+	SCAN(inventory, "", "1 identity=guid-1", "2 identity=guid-2");
+	assert_known_as(inventory, "2", "guid-2");
+}
+
+static void two_that_show_the_same_for_a_while_stay_what_they_are(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Inventory) inventory = inventory_new();
+
+	SCAN(inventory, "+1", "1 identity=guid");
+	SCAN(inventory, "+2", "1 identity=guid/0", "2 identity=guid/1");
+	assert_known_as(inventory, "1", "guid");
+	SCAN(inventory, "-1", "2 identity=guid/1");
+	/* It is alone now, but not the one that was. */
+	SCAN(inventory, "", "2 identity=guid");
+	assert_known_as(inventory, "2", "guid/1");
+}
+
+static void one_that_shows_more_than_at_first_stays_what_it_is(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Inventory) inventory = inventory_new();
+
+	SCAN(inventory, "+1", "1");
+	SCAN(inventory, "", "1 identity=guid-1");
+	assert_known_as(inventory, "1", "1");
+	/* Unless it was away. */
+	SCAN(inventory, "-1", NULL);
+	SCAN(inventory, "+1", "1 identity=guid-2");
+	assert_known_as(inventory, "1", "guid-2");
+}
+
+static void another_device_with_the_same_id_is_another_one(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Inventory) inventory = inventory_new();
+
+	SCAN(inventory, "+1", "1 identity=guid-1");
+	SCAN(inventory, "+1 -1", "1 identity=guid-2");
+	/* The first one is back under another id, the second one cannot be read. */
+	SCAN(inventory, "+3", "3 identity=guid-1", "1");
+	assert_known_as(inventory, "1", "guid-2");
+	assert_known_as(inventory, "3", "guid-1");
+	/* The first one has its id again: then the other one is not it. */
+	SCAN(inventory, "+2 -1 ~1", "1 identity=guid-1", "2");
+	assert_known_as(inventory, "2", "2");
+}
+
+static void what_cannot_be_read_after_a_restart_is_known(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Inventory) before = inventory_new();
+	g_autoptr(Inventory) after = inventory_new();
+	g_autoptr(GPtrArray) saved = NULL;
+
+	SCAN(before, "+1 +2", "1 identity=guid-1", "2");
+	saved = inventory_save(before, "pci");
+	inventory_restore(after, "pci", saved);
+	SCAN(after, "+1 +2", "1", "2 identity=guid-2");
+	assert_known_as(after, "1", "guid-1");
+	assert_known_as(after, "2", "2");
+}
+
 #define SEEN "a driver=d net=n:ib rdma=r port=1:ib:active uverbs=0"
 
 static void what_moved_to_a_pod_stays_known(G_GNUC_UNUSED void **state)
@@ -206,6 +286,11 @@ int main(void)
 		cmocka_unit_test(entries_are_listed_by_id_and_found_by_both_names),
 		cmocka_unit_test(an_identity_may_get_another_id),
 		cmocka_unit_test(the_second_of_an_identity_is_left_out),
+		cmocka_unit_test(what_cannot_be_read_for_a_moment_makes_no_other_device),
+		cmocka_unit_test(two_that_show_the_same_for_a_while_stay_what_they_are),
+		cmocka_unit_test(one_that_shows_more_than_at_first_stays_what_it_is),
+		cmocka_unit_test(another_device_with_the_same_id_is_another_one),
+		cmocka_unit_test(what_cannot_be_read_after_a_restart_is_known),
 		cmocka_unit_test(what_moved_to_a_pod_stays_known),
 		cmocka_unit_test(scans_that_miss_it_do_not_make_it_forgotten),
 		cmocka_unit_test(what_never_comes_back_is_forgotten),

@@ -59,6 +59,28 @@ static void machines_are_described_as_expected(void **state)
 	}
 }
 
+static void a_number_that_is_none_leaves_the_subfunction(void **state)
+{
+	static const char *const contents[] = {"", "-1", "rubbish", "88 89"};
+	struct machine *machine = machine_scanned(pci, "subfunctions");
+
+	(void)state;
+	assert_string_equal(machine_device(machine, "mlx5_core.sf.2")->identity,
+			    "0000:3b:00.0/sf88");
+	for (gsize i = 0; i < G_N_ELEMENTS(contents); i++) {
+		g_autofree char *log = NULL;
+
+		fixture_write(machine->root, "sys/bus/auxiliary/devices/mlx5_core.sf.2/sfnum",
+			      contents[i]);
+		machine_scan(machine);
+		assert_string_equal(machine_device(machine, "mlx5_core.sf.2")->identity,
+				    "mlx5_core.sf.2");
+		log = machine_take_log(machine);
+		assert_int_equal(strstr(log, "'sfnum'") != NULL, i == 0);
+	}
+	machine_free(machine);
+}
+
 static void two_scans_say_the_same_and_complain_once(void **state)
 {
 	struct machine *machine = machine_scanned(pci, "garbage");
@@ -332,6 +354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machines_are_described_as_expected),
+		cmocka_unit_test(a_number_that_is_none_leaves_the_subfunction),
 		cmocka_unit_test(two_scans_say_the_same_and_complain_once),
 		cmocka_unit_test(a_machine_without_anything_has_no_devices),
 		cmocka_unit_test(a_refused_device_ends_the_scan),

@@ -81,6 +81,27 @@ static void a_device_that_is_gone_is_not_its_successor(void **state)
 	machine_free(machine);
 }
 
+static const char *identity_of(struct machine *machine, const char *id)
+{
+	machine_scan(machine);
+	return machine_device(machine, id)->identity;
+}
+
+static void a_guid_that_is_none_identifies_nothing(void **state)
+{
+	static const char *const contents[] = {"", "rubbish", "5054:00ff", "5054 00ff fe00 0001",
+					       "0000:0000:0000:0000"};
+	struct machine *machine = machine_scanned(soft, "soft");
+
+	(void)state;
+	assert_string_equal(identity_of(machine, "rxe0"), "5054:00ff:fe00:0001");
+	for (gsize i = 0; i < G_N_ELEMENTS(contents); i++) {
+		fixture_write(machine->root, "sys/class/infiniband/rxe0/node_guid", contents[i]);
+		assert_string_equal(identity_of(machine, "rxe0"), "rxe0");
+	}
+	machine_free(machine);
+}
+
 static void match_knows_the_drivers(void **state)
 {
 	struct machine *machine = machine_scanned(soft, "soft");
@@ -116,6 +137,7 @@ int main(void)
 		cmocka_unit_test(a_bond_above_the_interface_counts),
 		cmocka_unit_test(health_follows_the_port),
 		cmocka_unit_test(a_device_that_is_gone_is_not_its_successor),
+		cmocka_unit_test(a_guid_that_is_none_identifies_nothing),
 		cmocka_unit_test(match_knows_the_drivers),
 	};
 

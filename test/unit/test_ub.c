@@ -92,6 +92,8 @@ static void health_follows_ports_and_the_guid(void **state)
 	ASSERT_HEALTH(machine, "0000f", "ok hrn5_0 port 1 is '4: ACTIVE'");
 	fixture_write(machine->root, "sys/class/infiniband/hrn5_0/ports/1/state", "1: DOWN");
 	ASSERT_HEALTH(machine, "0000f", "link hrn5_0 port 1 is '1: DOWN'");
+	fixture_write(machine->root, "sys/devices/ub0/0000f/guid", "rubbish");
+	ASSERT_HEALTH(machine, "0000f", "link hrn5_0 port 1 is '1: DOWN'");
 	fixture_write(machine->root, "sys/devices/ub0/0000f/guid",
 		      "cc08-8200-0-1-000000-00000000000000ff");
 	ASSERT_HEALTH(machine, "0000f", "gone '0000f' is another entity by now");
