@@ -34,6 +34,18 @@ static void check_list(const Snapshot *list)
 		check_id(seen, g_ptr_array_index(list->slots, i));
 }
 
+/* Ids of the other mode: then the list waits for the kubelet to say who holds them. */
+static Snapshot *take_list(Offer *offer)
+{
+	g_autoptr(GPtrArray) none = g_ptr_array_new();
+	Snapshot *list = offer_take_list(offer, 1);
+
+	if (list != NULL)
+		return list;
+	offer_held(offer, none, NULL, 2);
+	return offer_take_list(offer, 2);
+}
+
 static void begin_with(const struct saved_resource *saved, const char *words)
 {
 	static const struct offer_rules rules = {.health = {.missing_scans = 3}};
@@ -46,7 +58,7 @@ static void begin_with(const struct saved_resource *saved, const char *words)
 	config->full_name = g_strdup(saved->name);
 	offer = offer_new(config, &rules);
 	offer_restore(offer, saved->hcas, saved->ids, 1);
-	list = offer_take_list(offer, 1);
+	list = take_list(offer);
 	g_assert_nonnull(list);
 	check_list(list);
 	again = offer_save(offer);
