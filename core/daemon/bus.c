@@ -286,22 +286,22 @@ static const struct admission_ops bus_admission = {
 	.refused = bus_on_refused,
 };
 
-Bus *bus_new(const Settings *settings, State *state, const char *program, const char *name)
+Bus *bus_new(const struct bus_host *host, const char *name)
 {
 	Bus *bus = g_new0(Bus, 1);
-	GPtrArray *before = state_bus(state, name);
+	GPtrArray *before = state_bus(host->state, name);
 
-	bus->settings = settings;
-	bus->state = state;
+	bus->settings = host->settings;
+	bus->state = host->state;
 	bus->name = g_strdup(name);
 	bus->area = g_strconcat("backend ", name, NULL);
 	bus->pools = g_ptr_array_new();
 	bus->inventory = inventory_new();
 	if (before != NULL)
 		inventory_restore(bus->inventory, name, before);
-	bus->selection = selection_new(bus->area, settings->sysfs_root);
+	bus->selection = selection_new(name, host->settings->sysfs_root, host->custodian);
 	bus->looks = looks_new(&bus_looks, bus);
-	bus->admission = admission_new(settings, program, name, &bus_admission, bus);
+	bus->admission = admission_new(host->settings, host->program, name, &bus_admission, bus);
 	admission_try(bus->admission);
 	return bus;
 }
@@ -370,10 +370,8 @@ void bus_get_status(const Bus *bus, struct bus_status *ret_status)
 		ret_status->workers = backend_workers(bus->backend, &ret_status->stuck);
 }
 
-void bus_show_pool(Bus *bus, Pool *pool)
+void bus_settle(Bus *bus)
 {
-	if (bus_refusal(bus) != NULL)
-		pool_refuse(pool);
 	if (bus->devices != NULL && bus->backend != NULL)
 		selection_run(bus->selection, bus->pools, backend_vtable(bus->backend),
 			      bus->devices, OFFER_SCAN_POLLED);
@@ -387,7 +385,8 @@ void bus_show_pool(Bus *bus, Pool *pool)
 void bus_add_pool(Bus *bus, Pool *pool)
 {
 	g_ptr_array_add(bus->pools, pool);
-	bus_show_pool(bus, pool);
+	if (bus_refusal(bus) != NULL)
+		pool_refuse(pool);
 }
 
 void bus_remove_pool(Bus *bus, Pool *pool)

@@ -7,14 +7,23 @@
 
 #include <glib.h>
 
+#include "daemon/custodian.h"
 #include "daemon/pool.h"
 #include "edge/backend.h"
 #include "edge/settings.h"
 
 typedef struct bus Bus;
 
-/* 'program' is this executable, for the rehearsal. Starts at once. */
-Bus *bus_new(const Settings *settings, State *state, const char *program, const char *name);
+/* What every bus of the process shares; outlives them. */
+struct bus_host {
+	const Settings *settings;
+	State *state;
+	Custodian *custodian;
+	const char *program; /* this executable, for rehearsals */
+};
+
+/* Starts at once. */
+Bus *bus_new(const struct bus_host *host, const char *name);
 /* Asks its threads to end, without waiting: for all buses, before each is freed. */
 void bus_stop(Bus *bus);
 /* Waits at most 'wait_ms' for calls into the backend. */
@@ -38,10 +47,11 @@ struct bus_status {
 
 void bus_get_status(const Bus *bus, struct bus_status *ret_status);
 
-/* The pool gets the devices of the last scan, if there was one. Borrowed. */
+/* Borrowed. It gets devices with bus_settle. */
 void bus_add_pool(Bus *bus, Pool *pool);
-/* The pool wants something else than before. */
-void bus_show_pool(Bus *bus, Pool *pool);
+/* After pools were added, removed, sorted or want something else: settles which of them
+ * has which device of the last scan, if there was one. */
+void bus_settle(Bus *bus);
 void bus_remove_pool(Bus *bus, Pool *pool);
 guint bus_n_pools(const Bus *bus);
 /* Their order is that of 'pools', all of the process. */

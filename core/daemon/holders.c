@@ -15,6 +15,7 @@ struct question {
 
 struct holders {
 	PodResources *client;
+	char *dir; /* of the kubelet's socket */
 	GArray *questions; /* struct question */
 	Holdings *latest;
 	char *trouble;
@@ -28,6 +29,7 @@ Holders *holders_new(Rpc *rpc, const char *socket_path)
 	Holders *self = g_new0(Holders, 1);
 
 	self->client = pod_resources_new(rpc, socket_path);
+	self->dir = g_path_get_dirname(socket_path);
 	self->questions = g_array_new(FALSE, FALSE, sizeof(struct question));
 	self->allocated_us = g_get_monotonic_time() - QUIET_US;
 	return self;
@@ -43,6 +45,7 @@ void holders_free(Holders *holders)
 	g_array_unref(holders->questions);
 	holdings_unref(holders->latest);
 	g_free(holders->trouble);
+	g_free(holders->dir);
 	g_free(holders);
 }
 
@@ -175,6 +178,15 @@ void holders_allocated(Holders *holders)
 Holdings *holders_latest(const Holders *holders)
 {
 	return holders->latest;
+}
+
+/* Where not even the directory is there, nobody has shown it to us. */
+gboolean holders_is_away(const Holders *holders, const GError *error)
+{
+	if (g_error_matches(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_AWAY))
+		return TRUE;
+	return g_error_matches(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_ABSENT) &&
+	       g_file_test(holders->dir, G_FILE_TEST_IS_DIR);
 }
 
 const char *holders_trouble(const Holders *holders)

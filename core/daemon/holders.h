@@ -31,5 +31,7 @@ void holders_allocated(Holders *holders);
 
 /* The last answer; NULL before the first. Borrowed. */
 Holdings *holders_latest(const Holders *holders);
+/* Of an error that came as an answer: there is no kubelet now, but there may be one soon. */
+gboolean holders_is_away(const Holders *holders, const GError *error);
 /* Why the last question had no answer; NULL if it had one. */
 const char *holders_trouble(const Holders *holders);

@@ -121,15 +121,10 @@ char *pool_trouble(const Pool *pool)
 
 static void pool_say_news(Pool *pool, gint64 now_us)
 {
-	static const enum log_level levels[] = {LOG_LEVEL_INFO, LOG_LEVEL_WARNING, LOG_LEVEL_ERROR};
 	g_autoptr(GPtrArray) list = news_new();
 
 	offer_tell(pool->offer, now_us, list);
-	for (guint i = 0; i < list->len; i++) {
-		const struct news *news = g_ptr_array_index(list, i);
-
-		log_message(levels[news->level], pool->config->full_name, "%s", news->text);
-	}
+	log_news(pool->config->full_name, list);
 }
 
 /* Says once why the resource has nothing to offer, and once that it has again. Without any
@@ -308,7 +303,7 @@ static char *pool_refusal(const Pool *pool, const Device *device)
 	char *text;
 
 	if (selector_judge(pool->config, device, pool_match, (gpointer)pool->vtable, &refusal))
-		return g_strdup("no longer its own: another resource has it");
+		return g_strdup("no longer its own: another resource, or a pod of one, has it");
 	text = g_strdup_printf("no longer selected: %s: has %s, wanted %s", refusal.key,
 			       refusal.seen, refusal.wanted);
 	refusal_clear(&refusal);

@@ -49,18 +49,6 @@ void pool_change_mode(Pool *pool)
 	pool->host->mode_changed(pool, pool->host->data);
 }
 
-/* A socket that may come: there is no kubelet now. Where not even its directory is there,
- * nobody has shown it to us. */
-static gboolean is_away(const Pool *pool, const GError *error)
-{
-	g_autofree char *dir = g_path_get_dirname(pool->host->settings->pod_resources_socket);
-
-	if (g_error_matches(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_AWAY))
-		return TRUE;
-	return g_error_matches(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_ABSENT) &&
-	       g_file_test(dir, G_FILE_TEST_IS_DIR);
-}
-
 static gboolean take_holdings(Pool *pool, const Holdings *holdings)
 {
 	g_autofree char *holder = NULL;
@@ -73,7 +61,8 @@ static gboolean take_holdings(Pool *pool, const Holdings *holdings)
 static gboolean take_silence(Pool *pool, const GError *error)
 {
 	pool->answered_us = g_get_monotonic_time();
-	return offer_silent(pool->offer, error->message, is_away(pool, error), pool->answered_us);
+	return offer_silent(pool->offer, error->message,
+			    holders_is_away(pool->host->holders, error), pool->answered_us);
 }
 
 static void on_holdings(Holdings *holdings, const GError *error, gpointer data)

@@ -16,6 +16,7 @@ struct roster {
 	struct pool_host pool_host;
 	char *program; /* this executable, for rehearsals */
 	ModeLabel *mode_label;
+	Custodian *custodian;
 	Events *events;
 	GPtrArray *buses; /* Bus * */
 	GPtrArray *pools; /* Pool * */
@@ -44,12 +45,17 @@ static void set_periods(const Roster *roster, Bus *bus)
 
 static Bus *find_or_add_bus(Roster *roster, const char *name)
 {
+	const struct bus_host bus_host = {
+		.settings = configuration_settings(roster->host.configuration),
+		.state = roster->host.state,
+		.custodian = roster->custodian,
+		.program = roster->program,
+	};
 	Bus *bus = find_bus(roster, name);
 
 	if (bus != NULL)
 		return bus;
-	bus = bus_new(configuration_settings(roster->host.configuration), roster->host.state,
-		      roster->program, name);
+	bus = bus_new(&bus_host, name);
 	set_periods(roster, bus);
 	g_ptr_array_add(roster->buses, bus);
 	return bus;
@@ -81,6 +87,12 @@ static void remove_idle_buses(Roster *roster)
 		bus_stop(bus);
 		bus_free(bus, 0);
 	}
+}
+
+static void settle_buses(const Roster *roster)
+{
+	for (guint i = 0; i < roster->buses->len; i++)
+		bus_settle(g_ptr_array_index(roster->buses, i));
 }
 
 /* --- resources --- */
@@ -166,10 +178,8 @@ static void change_pool(Roster *roster, Pool *pool, ResourceConfig *config)
 
 	log_info(config->full_name, "its configuration has changed");
 	pool_configure(pool, config);
-	if (before == after) {
-		bus_show_pool(after, pool);
+	if (before == after)
 		return;
-	}
 	if (before != NULL)
 		bus_remove_pool(before, pool);
 	bus_add_pool(after, pool);
@@ -233,6 +243,8 @@ void roster_apply(Roster *roster)
 	for (guint i = 0; i < roster->buses->len; i++)
 		bus_sort_pools(g_ptr_array_index(roster->buses, i), pools);
 	remove_idle_buses(roster);
+	/* Not before all of them are as they are to be: the first in the file comes first. */
+	settle_buses(roster);
 	state_touch(roster->host.state);
 	roster->host.changed(roster->host.data);
 }
@@ -317,7 +329,12 @@ static void on_mode_changed(Pool *pool, gpointer data)
 	Bus *bus = find_bus(data, pool_config(pool)->bus);
 
 	if (bus != NULL)
-		bus_show_pool(bus, pool);
+		bus_settle(bus);
+}
+
+static void on_freed(gpointer data)
+{
+	settle_buses(data);
 }
 
 static void on_label(gpointer data)
@@ -356,6 +373,8 @@ Roster *roster_new(const struct roster_host *host)
 		.over = on_over,
 		.data = roster,
 	};
+	roster->custodian =
+		custodian_new(host->holders, state_before(host->state), on_freed, roster);
 	roster->program = startup_program();
 	roster->buses = g_ptr_array_new();
 	roster->pools = g_ptr_array_new();
@@ -394,6 +413,7 @@ void roster_free(Roster *roster, guint wait_ms)
 	g_ptr_array_unref(roster->buses);
 	g_ptr_array_unref(roster->pools);
 	mode_label_free(roster->mode_label);
+	custodian_free(roster->custodian);
 	g_hash_table_unref(roster->resting);
 	g_free(roster->program);
 	g_free(roster);

@@ -10,8 +10,10 @@
 #include "model/overlap.h"
 
 struct selection {
-	char *area;
+	char *bus;
+	char *area; /* of what is said about several resources */
 	char *sysfs_root;
+	Custodian *custodian;
 	GHashTable *before; /* what the last run had to say: areas and texts */
 	GHashTable *now; /* and this one */
 };
@@ -30,12 +32,14 @@ static GHashTable *texts_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 }
 
-Selection *selection_new(const char *area, const char *sysfs_root)
+Selection *selection_new(const char *bus, const char *sysfs_root, Custodian *custodian)
 {
 	Selection *selection = g_new0(Selection, 1);
 
-	selection->area = g_strdup(area);
+	selection->bus = g_strdup(bus);
+	selection->area = g_strconcat("backend ", bus, NULL);
 	selection->sysfs_root = g_strdup(sysfs_root);
+	selection->custodian = custodian;
 	selection->before = texts_new();
 	selection->now = texts_new();
 	return selection;
@@ -47,6 +51,7 @@ void selection_free(Selection *selection)
 		return;
 	g_free(selection->area);
 	g_free(selection->sysfs_root);
+	g_free(selection->bus);
 	g_hash_table_unref(selection->before);
 	g_hash_table_unref(selection->now);
 	g_free(selection);
@@ -178,6 +183,7 @@ static void settle(const struct run *run)
 	g_autoptr(GPtrArray) overlaps = overlap_resolve(claims);
 
 	say_overlaps(run->selection, overlaps);
+	custodian_settle(run->selection->custodian, run->selection->bus, claims);
 }
 
 void selection_run(Selection *selection, GPtrArray *pools, const struct rdmadp_backend *vtable,

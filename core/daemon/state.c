@@ -247,6 +247,11 @@ struct saved_resource *state_take_resource(State *state, const ResourceConfig *c
 	return saved;
 }
 
+const SavedState *state_before(const State *state)
+{
+	return state->before;
+}
+
 SavedState *state_peek(const char *dir, const char *boot_id_file)
 {
 	g_autofree char *boot_id = state_file_boot_id(boot_id_file, NULL);

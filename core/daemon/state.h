@@ -26,6 +26,9 @@ GPtrArray *state_bus(const State *state, const char *name);
  * were others. */
 struct saved_resource *state_take_resource(State *state, const ResourceConfig *config);
 
+/* What the former process has left and nobody has taken. Borrowed. */
+const SavedState *state_before(const State *state);
+
 /* Something may have changed: looked at, and written if so, within a second. */
 void state_touch(State *state);
 

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/news.h"
+
 #include "edge/json_writer.h"
 #include "model/text.h"
 
@@ -182,4 +184,17 @@ void log_message(enum log_level level, const char *area, const char *format, ...
 	emit(level, area, message);
 	pthread_mutex_unlock(&lock);
 	errno = saved;
+}
+
+void log_news(const char *area, const GPtrArray *list)
+{
+	static const enum log_level levels[] = {
+		[NEWS_INFO] = LOG_LEVEL_INFO,
+		[NEWS_WARNING] = LOG_LEVEL_WARNING,
+		[NEWS_ERROR] = LOG_LEVEL_ERROR,
+	};
+	for (guint i = 0; i < list->len; i++) {
+		const struct news *news = g_ptr_array_index(list, i);
+		log_message(levels[news->level], area, "%s", news->text);
+	}
 }

@@ -31,3 +31,6 @@ void log_message(enum log_level level, const char *area, const char *format, ...
 #define log_warning(area, ...) log_message(LOG_LEVEL_WARNING, area, __VA_ARGS__)
 #define log_info(area, ...) log_message(LOG_LEVEL_INFO, area, __VA_ARGS__)
 #define log_debug(area, ...) log_message(LOG_LEVEL_DEBUG, area, __VA_ARGS__)
+
+/* What pure modules have to say (struct news *). */
+void log_news(const char *area, const GPtrArray *list);

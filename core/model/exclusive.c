@@ -22,6 +22,13 @@ static gboolean takes_id(const struct hca *hca, const struct hca *holder)
 	return holder == NULL || (hca->present && !holder->present);
 }
 
+/* What another resource has, or the selectors refuse, is not ours to give, whatever its
+ * health; an id that was shown before retires. */
+static gboolean is_ours(const struct hca *hca)
+{
+	return hca->present || hca->refusal == NULL;
+}
+
 /* id -> the HCA (struct hca *) that has it. */
 static GHashTable *find_listed(GPtrArray *hcas)
 {
@@ -31,7 +38,8 @@ static GHashTable *find_listed(GPtrArray *hcas)
 		struct hca *hca = g_ptr_array_index(hcas, i);
 		const char *id = exclusive_id(hca->device);
 
-		if (hca_counts(hca) && takes_id(hca, g_hash_table_lookup(listed, id)))
+		if (hca_counts(hca) && is_ours(hca) &&
+		    takes_id(hca, g_hash_table_lookup(listed, id)))
 			g_hash_table_replace(listed, (gpointer)id, hca);
 	}
 	return listed;
