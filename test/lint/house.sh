@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# House rules that a script can see: licence lines, lengths, leftovers, host paths.
+# House rules that a script can see: licence lines, lengths, leftovers, host paths, and
+# documents that name what is not there.
 # Prints what breaks one; exit status 1 if there is anything.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -35,4 +36,21 @@ say 'top level holds something new' "$(printf '%s\n' "$files" | cut -d/ -f1 | so
 	grep -vxE '\..*|CMakeLists.txt|CMakePresets.json|LICENSE|README.md|(CHANGELOG|CONTRIBUTING|SECURITY).md|core|backends|proto|etc|test|packaging')"
 say 'a path of somebody'\''s machine' "$(printf '%s\n' "$files" |
 	xargs grep -nIE '/(home|work|root)/[a-z]' -- 2>/dev/null | grep -v '^test/lint/' | head)"
+say 'test/README.md names a test that is not there' "$(
+	grep -oE '\b(unit|system|kubelet|backend_check)/test_[a-z0-9_]+' test/README.md | sort -u |
+		while read -r name; do
+			[ -f "test/$name.c" ] || echo "$name"
+		done
+	grep -oE '\b[a-z0-9]+(_[a-z0-9]+){2,}\b' test/README.md | grep -v '^test_' | sort -u |
+		while read -r name; do
+			grep -qwF "$name" test/*/test_*.c || echo "$name"
+		done
+)"
+say 'a README names a file that is not there' "$(printf '%s\n' "$files" | grep -E 'README\.md$' |
+	while read -r readme; do
+		grep -oE "\`[a-z0-9_][a-z0-9_/]*\.([ch]|sh|json|conf)\`" "$readme" | tr -d "\`" | sort -u |
+			while read -r name; do
+				printf '%s\n' "$files" | grep -qE "(^|/)$name\$" || echo "$readme: $name"
+			done
+	done)"
 exit $bad
