@@ -9,6 +9,7 @@
 #include "edge/log.h"
 #include "model/inventory.h"
 #include "model/kinship.h"
+#include "model/text.h"
 
 /* How long the first list waits for the first health reads. One that hangs does not
  * hold up the others: an HCA that could not be read yet counts as healthy. */
@@ -157,12 +158,13 @@ static void bus_begin_first_look(Bus *bus)
 static void bus_say_scan_trouble(Bus *bus, const GError *error)
 {
 	const char *text = error != NULL ? error->message : NULL;
+	g_autofree char *known =
+		text_count(bus->devices != NULL ? bus->devices->len : 0, "known device");
 
 	if (g_strcmp0(text, bus->scan_trouble) == 0)
 		return;
 	if (text != NULL)
-		log_error(bus->area, "%s; %u known devices are kept", text,
-			  bus->devices != NULL ? bus->devices->len : 0);
+		log_error(bus->area, "%s; keeping %s", text, known);
 	else
 		log_info(bus->area, "scans work again");
 	g_free(bus->scan_trouble);
@@ -201,13 +203,14 @@ static GPtrArray *bus_present_devices(const Bus *bus)
 
 static void bus_take_devices(Bus *bus, GPtrArray *found)
 {
+	g_autofree char *count = text_count(found->len, "RDMA-capable device");
 	struct inventory_change change;
 
 	inventory_update(bus->inventory, bus->name, found, &change);
 	bus_say_doubles(bus, change.doubles);
 	inventory_change_clear(&change);
 	if (bus->devices == NULL)
-		log_info(bus->area, "%u RDMA-capable devices found", found->len);
+		log_info(bus->area, "%s found", count);
 	else
 		g_ptr_array_unref(bus->devices);
 	bus->devices = bus_present_devices(bus);

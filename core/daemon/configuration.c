@@ -3,6 +3,7 @@
 
 #include "edge/file_watch.h"
 #include "edge/log.h"
+#include "model/text.h"
 
 /* Of what is wrong with a file. */
 #define MOST_FINDINGS 100
@@ -185,6 +186,7 @@ static void accept(Configuration *configuration, struct reading *reading)
 
 void configuration_reload(Configuration *configuration)
 {
+	g_autofree char *count = NULL;
 	struct reading reading = {0};
 	gboolean good;
 
@@ -205,8 +207,8 @@ void configuration_reload(Configuration *configuration)
 	if (configuration->on_changed != NULL)
 		configuration->on_changed(configuration->data);
 	/* Said when it holds, so that whoever waits for the line can count on it. */
-	log_info("rdmadp", "configuration read again: %u resources",
-		 configuration->file->resources->len);
+	count = text_count(configuration->file->resources->len, "resource");
+	log_info("rdmadp", "configuration read again: %s", count);
 }
 
 void configuration_on_change(Configuration *configuration, void (*changed)(gpointer data),

@@ -13,6 +13,7 @@
 #include "daemon/status.h"
 #include "edge/log.h"
 #include "edge/startup.h"
+#include "model/text.h"
 
 /* How long the end waits for calls into backends that do not come back. */
 #define BACKEND_WAIT_MS 500
@@ -113,13 +114,15 @@ static gboolean daemon_take_descriptors(const struct daemon *daemon)
 	guint n_resources = configuration_file(daemon->configuration)->resources->len;
 	guint64 wanted = BASE_DESCRIPTORS + (guint64)DESCRIPTORS_A_RESOURCE * n_resources;
 	guint64 limit = startup_raise_descriptors(wanted);
+	g_autofree char *files = text_count(limit, "file");
+	g_autofree char *resources = text_count(n_resources, "resource");
 
 	if (limit >= wanted)
 		return TRUE;
 	log_message(limit < LEAST_DESCRIPTORS ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "rdmadp",
-		    "only %" G_GUINT64_FORMAT " files may be open, %u resources may need "
-		    "%" G_GUINT64_FORMAT ": raise the limit (ulimit -n, LimitNOFILE=)",
-		    limit, n_resources, wanted);
+		    "only %s may be open, %s may need %" G_GUINT64_FORMAT
+		    ": raise the limit (ulimit -n, LimitNOFILE=)",
+		    files, resources, wanted);
 	return limit >= LEAST_DESCRIPTORS;
 }
 
@@ -185,6 +188,15 @@ static void daemon_close(struct daemon *daemon)
 	g_main_loop_unref(daemon->loop);
 }
 
+static void daemon_say_start(const struct daemon *daemon)
+{
+	g_autofree char *resources =
+		text_count(configuration_file(daemon->configuration)->resources->len, "resource");
+
+	log_info("rdmadp", "version " RDMADP_VERSION ", %s from %s", resources,
+		 configuration_settings(daemon->configuration)->resources);
+}
+
 static void daemon_check_sysfs(const struct daemon *daemon)
 {
 	const char *root = configuration_settings(daemon->configuration)->sysfs_root;
@@ -227,9 +239,7 @@ int daemon_run(const Options *options)
 	daemon.configuration = configuration_read(options);
 	usable = daemon.configuration != NULL && daemon_take_descriptors(&daemon);
 	if (usable) {
-		log_info("rdmadp", "version " RDMADP_VERSION ", %u resources from %s",
-			 configuration_file(daemon.configuration)->resources->len,
-			 configuration_settings(daemon.configuration)->resources);
+		daemon_say_start(&daemon);
 		daemon_check_sysfs(&daemon);
 		daemon_open(&daemon);
 		daemon_loop(&daemon);

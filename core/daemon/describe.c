@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/text.h"
+
 static void append_word(GString *text, const char *word)
 {
 	if (text->len > 0)
@@ -43,6 +45,7 @@ char *describe_netdevs(const Device *device)
 {
 	const struct rdmadp_device *abi = device_abi(device);
 	GString *text = g_string_new(NULL);
+	g_autofree char *count = NULL;
 	guint representors = 0;
 
 	for (guint32 i = 0; i < abi->n_netdevs; i++) {
@@ -51,8 +54,9 @@ char *describe_netdevs(const Device *device)
 		else
 			append_word(text, abi->netdevs[i]->name);
 	}
+	count = text_count(representors, "representor");
 	if (representors > 0)
-		g_string_append_printf(text, " (+%u representors)", representors);
+		g_string_append_printf(text, " (+%s)", count);
 	return g_string_free(text, FALSE);
 }
 

@@ -6,6 +6,7 @@
 #include "daemon/reasons.h"
 #include "daemon/table.h"
 #include "edge/startup.h"
+#include "model/text.h"
 
 static gboolean is_asked_for(const struct survey_resource *resource, const char *only)
 {
@@ -26,6 +27,8 @@ static void append_heading(GString *text, const struct survey_resource *resource
 {
 	g_autoptr(Snapshot) snapshot = resource_snapshot(resource->resource);
 	gsize healthy = snapshot_n_healthy(snapshot);
+	g_autofree char *count =
+		text_count(snapshot->slots->len, resource->exclusive ? "device" : "slot");
 
 	g_string_append_printf(text,
 			       "%s (%s, bus %s): ", resource_config(resource->resource)->full_name,
@@ -33,8 +36,7 @@ static void append_heading(GString *text, const struct survey_resource *resource
 	if (healthy == 0)
 		g_string_append(text, "offers nothing\n");
 	else
-		g_string_append_printf(text, "%u %s, %zu healthy\n", snapshot->slots->len,
-				       resource->exclusive ? "devices" : "slots", healthy);
+		g_string_append_printf(text, "%s, %zu healthy\n", count, healthy);
 }
 
 static void append_table(GString *text, const Survey *survey,

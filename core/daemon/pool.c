@@ -6,6 +6,7 @@
 #include "edge/backend.h"
 #include "edge/log.h"
 #include "model/selector.h"
+#include "model/text.h"
 
 /* How long the clock waits for others that are due soon: they share one message. */
 #define SLACK_US (50 * G_GINT64_CONSTANT(1000))
@@ -171,13 +172,21 @@ static void pool_arm_tick(Pool *pool, gint64 now_us)
 
 /* --- publishing --- */
 
+static void pool_say_first(const Pool *pool, const Snapshot *list)
+{
+	g_autofree char *hcas = text_count(resource_hcas(pool_resource(pool))->len, "HCA");
+	g_autofree char *slots =
+		text_count(list->slots->len, list->units != NULL ? "device" : "slot");
+
+	log_info(pool->config->full_name, "%s, %s, %zu of them healthy", hcas, slots,
+		 snapshot_n_healthy(list));
+}
+
 static void pool_publish(Pool *pool, Snapshot *list)
 {
 	if (!pool->published) {
 		pool_clean_device_info(pool, list);
-		log_info(pool->config->full_name, "%u HCAs, %u slots, %zu of them healthy",
-			 resource_hcas(pool_resource(pool))->len, list->slots->len,
-			 snapshot_n_healthy(list));
+		pool_say_first(pool, list);
 	}
 	pool->published = TRUE;
 	pool_say_trouble(pool);

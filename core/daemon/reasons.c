@@ -5,6 +5,7 @@
 
 #include "model/mixture.h"
 #include "model/netns.h"
+#include "model/text.h"
 
 /* More ids than this help nobody. */
 #define SHOWN 4
@@ -102,6 +103,7 @@ static void add_group(GPtrArray *findings, GPtrArray *hcas, const struct hca *fi
 {
 	const char *problem = hca_problem(first);
 	g_autofree char *advice = with_remedy(first, problem);
+	g_autofree char *count = NULL;
 	g_autoptr(GString) ids = g_string_new(NULL);
 	guint n = 0;
 
@@ -112,8 +114,9 @@ static void add_group(GPtrArray *findings, GPtrArray *hcas, const struct hca *fi
 			g_string_append_printf(ids, "%s%s", n > 1 ? ", " : "",
 					       device_id(hca->device));
 	}
-	findings_add(findings, FINDING_WARNING, "%u %s (%s%s): %s", n,
-		     n == 1 ? "device" : "devices", ids->str, n > SHOWN ? ", …" : "", advice);
+	count = text_count(n, "device");
+	findings_add(findings, FINDING_WARNING, "%s (%s%s): %s", count, ids->str,
+		     n > SHOWN ? ", …" : "", advice);
 }
 
 static gboolean is_first_with_problem(GPtrArray *hcas, guint i)

@@ -5,19 +5,22 @@
 #include <string.h>
 
 #include "edge/log.h"
+#include "model/text.h"
 
 /* A backend that repeats itself may fill neither the disk nor the eye. */
 static void log_some(struct instance *instance, enum log_level level, const char *message)
 {
 	guint left_out = 0;
+	g_autofree char *count = NULL;
 	gboolean passes, is_first;
 
 	g_mutex_lock(&instance->log_lock);
 	is_first = instance->throttle.left_out == 0;
 	passes = throttle_pass(&instance->throttle, g_get_monotonic_time(), &left_out);
 	g_mutex_unlock(&instance->log_lock);
+	count = text_count(left_out, "message");
 	if (left_out > 0)
-		log_warning(instance->area, "%u messages of it were left out", left_out);
+		log_warning(instance->area, "left out: %s of it", count);
 	if (passes)
 		log_message(level, instance->area, "%s", message);
 	else if (is_first)

@@ -5,6 +5,7 @@
 #include "kubelet/listener.h"
 #include "kubelet/nag.h"
 #include "model/socket_name.h"
+#include "model/text.h"
 
 /* An instance that was killed gives no sign: the next one is to stream within a second. */
 #define RETRY_MS 500
@@ -61,15 +62,16 @@ void endpoint_free(Endpoint *endpoint)
 /* What instances that were killed have left would keep the kubelet busy. */
 static void sweep_once(Endpoint *self)
 {
+	g_autofree char *count = NULL;
 	guint removed;
 
 	if (self->swept)
 		return;
 	self->swept = TRUE;
 	removed = listener_sweep(self->dir, self->resource);
+	count = text_count(removed, "stale socket");
 	if (removed > 0)
-		log_info(self->resource,
-			 "removed %u stale socket(s) of earlier instances from '%s'", removed,
+		log_info(self->resource, "removed %s of earlier instances from '%s'", count,
 			 self->dir);
 }
 

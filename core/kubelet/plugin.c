@@ -9,6 +9,7 @@
 #include "edge/settings.h"
 #include "kubelet/listener.h"
 #include "kubelet/messages.h"
+#include "model/text.h"
 
 /* The kubelet dials back within Register and takes up to ten seconds for it. */
 #define REGISTER_DEADLINE_MS 15000
@@ -206,13 +207,15 @@ static void note_trouble(Plugin *plugin, enum registration_event event, const ch
 
 static void note_streaming(Plugin *plugin)
 {
+	g_autofree char *count = text_count(plugin->snapshot->slots->len, "device");
+
 	nag_over(&plugin->nag);
 	nag_over(&plugin->kubelet->nag);
 	g_clear_pointer(&plugin->last_error, g_free);
 	log_info(plugin->resource,
-		 "Registered device plugin with Kubelet; the kubelet has the list: %u devices, "
+		 "Registered device plugin with Kubelet; the kubelet has the list: %s, "
 		 "%" G_GSIZE_FORMAT " healthy",
-		 plugin->snapshot->slots->len, snapshot_n_healthy(plugin->snapshot));
+		 count, snapshot_n_healthy(plugin->snapshot));
 }
 
 static void note_change(Plugin *plugin, enum plugin_state before, enum registration_event event)

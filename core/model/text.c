@@ -40,3 +40,8 @@ char *text_escape(const char *text, gsize most)
 	}
 	return g_string_free(out, FALSE);
 }
+
+char *text_count(guint64 n, const char *thing)
+{
+	return g_strdup_printf("%" G_GUINT64_FORMAT " %s%s", n, thing, n == 1 ? "" : "s");
+}

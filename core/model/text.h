@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes text that came from elsewhere safe to print. */
+/* Texts for people: what came from elsewhere made safe to print, and counts. */
 #pragma once
 
 #include <glib.h>
@@ -10,3 +10,6 @@ void text_append_escaped(GString *out, const char *text);
 
 /* The same as a new string, cut with "…" when it is longer than 'most' bytes. */
 char *text_escape(const char *text, gsize most);
+
+/* "1 HCA", "2 HCAs": 'thing' is the word for one that takes an s for others. */
+char *text_count(guint64 n, const char *thing);

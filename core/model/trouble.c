@@ -4,6 +4,7 @@
 
 #include "model/resource.h"
 #include "model/shared.h"
+#include "model/text.h"
 
 /* HCAs that have the same problem are told together. */
 struct group {
@@ -68,6 +69,7 @@ static void append_groups(GString *text, GPtrArray *hcas)
 /* What the HCAs' trouble has to do with the slots. */
 static void append_effect(GString *text, const ResourceConfig *config, GPtrArray *hcas)
 {
+	g_autofree char *slots = text_count((guint64)MAX(config->rdma_hca_max, 0), "slot");
 	guint n_bad = 0;
 
 	for (guint i = 0; i < hcas->len; i++)
@@ -82,8 +84,8 @@ static void append_effect(GString *text, const ResourceConfig *config, GPtrArray
 				       "anyDevice",
 				       n_bad, hcas->len);
 	else
-		g_string_append_printf(text, "%u of its %u HCAs cannot be used and it has %d slots",
-				       n_bad, hcas->len, config->rdma_hca_max);
+		g_string_append_printf(text, "%u of its %u HCAs cannot be used and it has %s",
+				       n_bad, hcas->len, slots);
 }
 
 static gboolean offers_something(const Resource *resource)

@@ -110,7 +110,7 @@ static void too_few_descriptors_are_told(void **state)
 	struct node *node = *state;
 	int status;
 	node->daemon = node_run_daemon_in(node, "ulimit -n 20; exec \"$@\"");
-	node_daemon_says(node, "only 20 files may be open, 1 resources may need 296: raise");
+	node_daemon_says(node, "only 20 files may be open, 1 resource may need 296: raise");
 	assert_true(process_await_exit(node->daemon, &status));
 	assert_int_equal(status, 1);
 }

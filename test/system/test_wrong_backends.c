@@ -39,7 +39,7 @@ static void a_scan_that_hangs_is_told_and_others_run(void **state)
 	node_start_kubelet(node, NULL);
 	start_daemon(node, RESOURCE("hang_later1") "," RESOURCE("good"));
 	node_daemon_says(node, "backend hang_later1: backend 'hang_later1': a scan does not end "
-			       "within 5 s and is waited for; 0 known devices are kept");
+			       "within 5 s and is waited for; keeping 0 known devices");
 	node_kubelet_says(node, "{\"event\":\"list\",\"resource\":\"rdma/hang_later1\"}");
 	assert_true(
 		process_has_said(node->kubelet, "{\"event\":\"list\",\"resource\":\"rdma/good\"}"));

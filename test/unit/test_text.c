@@ -36,10 +36,29 @@ static void escapes_and_cuts(void **state)
 	}
 }
 
+static void counts_in_words(void **state)
+{
+	(void)state;
+	static const struct {
+		guint64 n;
+		const char *thing, *want;
+	} cases[] = {
+		{0, "HCA", "0 HCAs"},
+		{1, "HCA", "1 HCA"},
+		{2, "known device", "2 known devices"},
+		{G_MAXUINT64, "slot", "18446744073709551615 slots"},
+	};
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *got = text_count(cases[i].n, cases[i].thing);
+		assert_string_equal(got, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escapes_and_cuts),
+		cmocka_unit_test(counts_in_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
