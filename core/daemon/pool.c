@@ -48,10 +48,12 @@ Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 {
 	Pool *pool = g_new0(Pool, 1);
 	struct offer_rules rules = rules_of(config, host);
+	const struct hca_probe probe = {node_check_look, host->node_check};
 
 	pool->host = host;
 	pool->config = resource_config_ref(config);
 	pool->offer = offer_new(config, &rules);
+	resource_set_probe(offer_resource(pool->offer), &probe);
 	pool->asked_from_us = -1;
 	pool->answered_us = -1;
 	if (config->mode == RESOURCE_AUTO && host->settings->mode_label_file[0] == '\0')

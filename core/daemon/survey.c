@@ -94,9 +94,11 @@ gboolean survey_judge(const struct survey_resource *resource, const Device *devi
 static void survey_add_resource(Survey *survey, ResourceConfig *config, gboolean label)
 {
 	struct survey_resource *resource = g_new0(struct survey_resource, 1);
+	const struct hca_probe probe = {node_check_look, survey->node_check};
 
 	resource->bus = survey_bus(survey, config->bus);
 	resource->resource = resource_new(resource_config_ref(config));
+	resource_set_probe(resource->resource, &probe);
 	resource->exclusive =
 		config->mode == RESOURCE_EXCLUSIVE || (config->mode == RESOURCE_AUTO && label);
 	resource_set_exclusive(resource->resource, resource->exclusive);
@@ -190,6 +192,8 @@ Survey *survey_take(const struct survey_plan *plan)
 	survey->overlaps = g_ptr_array_new_with_free_func((GDestroyNotify)overlap_free);
 	survey->netns_is_exclusive =
 		netlink_rdma_netns_mode(plan->settings->sysfs_root) == RDMA_NETNS_EXCLUSIVE;
+	survey->node_check = node_check_new(plan->settings->sysfs_root,
+					    plan->use_state ? plan->settings->dev_root : "");
 	survey_look_at_buses(survey, plan);
 	for (guint i = 0; plan->file != NULL && i < plan->file->resources->len; i++)
 		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i),
@@ -206,6 +210,7 @@ void survey_free(Survey *survey)
 {
 	if (survey == NULL)
 		return;
+	node_check_free(survey->node_check);
 	g_ptr_array_unref(survey->overlaps);
 	g_ptr_array_unref(survey->resources);
 	g_ptr_array_unref(survey->buses);

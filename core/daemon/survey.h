@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "edge/node_check.h"
 #include "edge/resource_file.h"
 #include "edge/settings.h"
 #include "model/overlap.h"
@@ -34,6 +35,8 @@ struct survey {
 	GPtrArray *buses; /* struct survey_bus * */
 	GPtrArray *resources; /* struct survey_resource *, in file order */
 	GPtrArray *overlaps; /* struct overlap * */
+	NodeCheck *node_check; /* without a device root where a tree of another machine is
+				* looked at */
 	gboolean netns_is_exclusive;
 };
 

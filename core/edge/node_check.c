@@ -152,6 +152,15 @@ static char *sibling_find(const NodeCheck *check, const struct char_file *file)
 	return found;
 }
 
+/* A kernel that has RDMA nodes shows their directory in its /dev. One without it may be
+ * another: that of a container. */
+static gboolean lacks_directory(const NodeCheck *check, const char *dev_name)
+{
+	g_autofree char *dir = g_path_get_dirname(dev_name);
+
+	return faccessat(check->dev_fd, dir, F_OK, 0) < 0 && errno == ENOENT;
+}
+
 static gboolean dev_node_matches(const NodeCheck *check, const char *dev_name, guint dev_major,
 				 guint dev_minor, GError **error)
 {
@@ -160,9 +169,13 @@ static gboolean dev_node_matches(const NodeCheck *check, const char *dev_name, g
 	if (check->dev_fd < 0)
 		return TRUE;
 	if (fstatat(check->dev_fd, dev_name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+		int reason = errno;
+
+		if (strcmp(check->dev_root, "/dev") == 0 && lacks_directory(check, dev_name))
+			return TRUE;
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(reason),
 			    "'/dev/%s' cannot be used: %s below dev_root '%s'", dev_name,
-			    g_strerror(errno), check->dev_root);
+			    g_strerror(reason), check->dev_root);
 		return FALSE;
 	}
 	if (S_ISCHR(status.st_mode) && major(status.st_rdev) == dev_major &&
@@ -214,6 +227,24 @@ char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError 
 	if (!dev_node_matches(check, file->dev_name, dev_major, dev_minor, error))
 		return NULL;
 	return g_strdup(file->host_path);
+}
+
+char *node_check_look(const struct rdmadp_node *node, gpointer data)
+{
+	const NodeCheck *check = data;
+	const char *owner = node->kind == RDMADP_NODE_RDMA_CM ? NULL : node->rdma_device;
+	g_autoptr(GError) error = NULL;
+	guint dev_major = node->dev_major;
+	guint dev_minor = node->dev_minor;
+
+	if (node->sysfs_dir != NULL && check->sysfs_fd >= 0 &&
+	    (!file_belongs(check, node->sysfs_dir, owner) ||
+	     !number_read(check, node->sysfs_dir, &dev_major, &dev_minor)))
+		return NULL;
+	if (dev_node_matches(check, node->name, dev_major, dev_minor, &error) ||
+	    lacks_directory(check, node->name))
+		return NULL;
+	return g_strdup(error->message);
 }
 
 /* Appends the character devices that one pattern matches; FALSE if there is none. */

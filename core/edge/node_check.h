@@ -9,13 +9,14 @@
 #include <glib.h>
 
 #include "model/snapshot.h"
+#include "rdmadp/backend.h"
 
 typedef struct node_check NodeCheck;
 
 /* Holds the two roots open, so that a check resolves short paths only, and the
  * attributes that it has read. A root that
  * cannot be opened makes the checks that need it pass: without a visible /dev there
- * is nothing to compare. */
+ * is nothing to compare; so does a /dev without RDMA nodes, which is a container's. */
 NodeCheck *node_check_new(const char *sysfs_root, const char *dev_root);
 void node_check_free(NodeCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NodeCheck, node_check_free)
@@ -29,6 +30,11 @@ void node_check_forget(NodeCheck *check);
  * there is none, or if the node under the device root is no character device with
  * the right number. */
 char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError **error);
+
+/* 'data' is the NodeCheck. NULL, or what is wrong with the node that pods would get now.
+ * Nothing is where sysfs no longer says what the last scan saw (the next one will see),
+ * and where the device root lacks the whole directory. */
+char *node_check_look(const struct rdmadp_node *node, gpointer data);
 
 /* Character devices below the device root that the patterns (absolute paths below
  * /dev, globs allowed) name: host paths, sorted. Anything else that a pattern

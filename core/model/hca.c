@@ -117,74 +117,6 @@ static gboolean check_usable(struct hca *hca)
 	return TRUE;
 }
 
-/* Sets 'missing' to the first thing that is, or leaves it NULL. */
-static void check_files(struct hca *hca, const ResourceConfig *config)
-{
-	const struct rdmadp_device *abi = device_abi(hca->device);
-
-	if (!check_usable(hca))
-		return;
-	hca->usable = TRUE;
-	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
-		if (is_usable(abi->rdma_devices[i]) &&
-		    !check_rdma_device(hca, abi->rdma_devices[i], config))
-			return;
-	if (config->rdma_cm == CHAR_REQUIRED && !has_node(abi, RDMADP_NODE_RDMA_CM, NULL, 0)) {
-		hca->missing = g_strdup("rdma_cm missing");
-		hca->remedy = "load the module rdma_ucm (modprobe rdma_ucm)";
-	}
-}
-
-void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *config)
-{
-	device_ref(device);
-	device_unref(hca->device);
-	hca->device = device;
-	hca->present = TRUE;
-	g_clear_pointer(&hca->refusal, g_free);
-	g_clear_pointer(&hca->missing, g_free);
-	hca->remedy = NULL;
-	check_files(hca, config);
-	if (hca->missing == NULL)
-		hca->ready = TRUE;
-}
-
-gboolean hca_counts(const struct hca *hca)
-{
-	return hca->ready || (hca->usable && !hca->healthy);
-}
-
-gboolean hca_is_good(const struct hca *hca)
-{
-	return hca->ready && hca->healthy;
-}
-
-gboolean hca_is_complete(const struct hca *hca)
-{
-	return hca->present && hca->missing == NULL;
-}
-
-int hca_numa_node(const struct hca *hca)
-{
-	int node = device_abi(hca->device)->numa_node;
-
-	return node >= 0 && node < MAX_NUMA_NODES ? node : -1;
-}
-
-const char *hca_problem(const struct hca *hca)
-{
-	if (!hca->present)
-		return hca->refusal != NULL ? hca->refusal
-					    : "the device is gone or no longer selected";
-	if (hca->missing != NULL)
-		return hca->missing;
-	if (hca->healthy)
-		return NULL;
-	return hca->reason == NULL ? "it is not healthy" : hca->reason;
-}
-
-/* --- which files a container gets --- */
-
 static gboolean belongs_to_usable(const struct rdmadp_device *abi, const struct rdmadp_node *node)
 {
 	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
@@ -224,6 +156,88 @@ static gboolean is_required(const struct rdmadp_node *node, const ResourceConfig
 		return TRUE;
 	}
 }
+
+/* What the kernel has may be missing where pods get it from. */
+static void probe_nodes(struct hca *hca, const ResourceConfig *config,
+			const struct hca_probe *probe)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+
+	for (guint32 i = 0; i < abi->n_nodes && hca->missing == NULL; i++)
+		if (is_wanted(abi, abi->nodes[i], config) && is_required(abi->nodes[i], config))
+			hca->missing = probe->look(abi->nodes[i], probe->data);
+}
+
+/* Sets 'missing' to the first thing that is, or leaves it NULL. */
+static void check_files(struct hca *hca, const ResourceConfig *config)
+{
+	const struct rdmadp_device *abi = device_abi(hca->device);
+
+	if (!check_usable(hca))
+		return;
+	hca->usable = TRUE;
+	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
+		if (is_usable(abi->rdma_devices[i]) &&
+		    !check_rdma_device(hca, abi->rdma_devices[i], config))
+			return;
+	if (config->rdma_cm == CHAR_REQUIRED && !has_node(abi, RDMADP_NODE_RDMA_CM, NULL, 0)) {
+		hca->missing = g_strdup("rdma_cm missing");
+		hca->remedy = "load the module rdma_ucm (modprobe rdma_ucm)";
+	}
+}
+
+void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *config,
+		    const struct hca_probe *probe)
+{
+	device_ref(device);
+	device_unref(hca->device);
+	hca->device = device;
+	hca->present = TRUE;
+	g_clear_pointer(&hca->refusal, g_free);
+	g_clear_pointer(&hca->missing, g_free);
+	hca->remedy = NULL;
+	check_files(hca, config);
+	if (probe != NULL && probe->look != NULL && hca->missing == NULL)
+		probe_nodes(hca, config, probe);
+	if (hca->missing == NULL)
+		hca->ready = TRUE;
+}
+
+gboolean hca_counts(const struct hca *hca)
+{
+	return hca->ready || (hca->usable && !hca->healthy);
+}
+
+gboolean hca_is_good(const struct hca *hca)
+{
+	return hca->ready && hca->healthy;
+}
+
+gboolean hca_is_complete(const struct hca *hca)
+{
+	return hca->present && hca->missing == NULL;
+}
+
+int hca_numa_node(const struct hca *hca)
+{
+	int node = device_abi(hca->device)->numa_node;
+
+	return node >= 0 && node < MAX_NUMA_NODES ? node : -1;
+}
+
+const char *hca_problem(const struct hca *hca)
+{
+	if (!hca->present)
+		return hca->refusal != NULL ? hca->refusal
+					    : "the device is gone or no longer selected";
+	if (hca->missing != NULL)
+		return hca->missing;
+	if (hca->healthy)
+		return NULL;
+	return hca->reason == NULL ? "it is not healthy" : hca->reason;
+}
+
+/* --- which files a container gets --- */
 
 static struct char_file *file_new(const struct rdmadp_node *node, const ResourceConfig *config)
 {

@@ -22,10 +22,18 @@ struct hca {
 	const char *remedy; /* what helps against 'missing', or NULL */
 };
 
+/* A look at a character device where pods would get it from: NULL, or what is wrong. */
+struct hca_probe {
+	char *(*look)(const struct rdmadp_node *node, gpointer data); /* NULL: none */
+	gpointer data;
+};
+
 void hca_free(struct hca *hca);
 
-/* Takes the report of a scan and judges its files by the rules of 'charDevices'. */
-void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *config);
+/* Takes the report of a scan and judges its files by the rules of 'charDevices'; 'probe'
+ * may be NULL. */
+void hca_set_device(struct hca *hca, Device *device, const ResourceConfig *config,
+		    const struct hca_probe *probe);
 
 /* TRUE if the resource has it: it was an RDMA adapter here once. One that has appeared
  * without all of its files has some time to get them, and does not count until it has,

@@ -241,7 +241,7 @@ static void drop_hcas(Offer *offer, gboolean (*keeps)(const Device *device, gpoi
 		      gpointer data)
 {
 	g_autoptr(GPtrArray) saved = resource_save(offer->resource);
-	gboolean exclusive;
+	Resource *renewed = resource_new_like(offer->resource, resource_config_ref(offer->config));
 
 	for (guint i = 0; i < saved->len;) {
 		const struct saved_hca *one = g_ptr_array_index(saved, i);
@@ -254,10 +254,8 @@ static void drop_hcas(Offer *offer, gboolean (*keeps)(const Device *device, gpoi
 		renumber_forget(offer->renumber, device_identity(one->device));
 		g_ptr_array_remove_index(saved, i);
 	}
-	exclusive = resource_is_exclusive(offer->resource);
 	resource_free(offer->resource);
-	offer->resource = resource_new(resource_config_ref(offer->config));
-	resource_set_exclusive(offer->resource, exclusive);
+	offer->resource = renewed;
 	resource_restore(offer->resource, saved);
 }
 

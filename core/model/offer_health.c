@@ -50,6 +50,7 @@ void offer_observe(Offer *offer, const char *identity, const struct rdmadp_healt
 
 	if (hca == NULL || !hca->usable || !hca->present)
 		return;
+	offer->dirty |= resource_probe(offer->resource, identity);
 	if (sight_lacks_files(hca)) {
 		offer_note_files(offer, hca, now_us);
 		return;

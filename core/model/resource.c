@@ -10,6 +10,7 @@ struct resource {
 	ResourceConfig *config;
 	gboolean exclusive;
 	GPtrArray *hcas; /* struct hca *; the index is the ordinal */
+	struct hca_probe probe;
 	SlotIds **ids; /* of the last snapshot; not part of the state */
 };
 
@@ -29,6 +30,15 @@ Resource *resource_new(ResourceConfig *config)
 	resource->hcas = g_ptr_array_new_with_free_func(free_hca);
 	resource->ids = g_new0(SlotIds *, 1);
 	return resource;
+}
+
+Resource *resource_new_like(const Resource *resource, ResourceConfig *config)
+{
+	Resource *renewed = resource_new(config);
+
+	renewed->exclusive = resource->exclusive;
+	renewed->probe = resource->probe;
+	return renewed;
 }
 
 void resource_free(Resource *resource)
@@ -105,8 +115,25 @@ void resource_set_devices(Resource *resource, GPtrArray *devices)
 		Device *device = g_ptr_array_index(sorted, i);
 		struct hca *hca = find(resource, device_identity(device));
 
-		hca_set_device(hca == NULL ? append(resource) : hca, device, resource->config);
+		hca_set_device(hca == NULL ? append(resource) : hca, device, resource->config,
+			       &resource->probe);
 	}
+}
+
+void resource_set_probe(Resource *resource, const struct hca_probe *probe)
+{
+	resource->probe = *probe;
+}
+
+gboolean resource_probe(Resource *resource, const char *identity)
+{
+	struct hca *hca = find(resource, identity);
+	g_autofree char *before = hca == NULL ? NULL : g_strdup(hca->missing);
+
+	if (hca == NULL || !hca->present || resource->probe.look == NULL)
+		return FALSE;
+	hca_set_device(hca, hca->device, resource->config, &resource->probe);
+	return g_strcmp0(before, hca->missing) != 0;
 }
 
 void resource_set_refusal(Resource *resource, const char *identity, const char *why)
@@ -171,7 +198,7 @@ void resource_restore(Resource *resource, GPtrArray *saved)
 		const struct saved_hca *one = g_ptr_array_index(saved, i);
 		struct hca *hca = append(resource);
 
-		hca_set_device(hca, one->device, resource->config);
+		hca_set_device(hca, one->device, resource->config, NULL);
 		hca->ready |= one->ready;
 		hca->usable |= one->usable;
 		hca->healthy = one->healthy;

@@ -21,6 +21,8 @@ typedef struct resource Resource;
 
 /* Takes the reference to config over. */
 Resource *resource_new(ResourceConfig *config);
+/* Without any HCA, in the same mode and with the same probe. */
+Resource *resource_new_like(const Resource *resource, ResourceConfig *config);
 void resource_free(Resource *resource);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Resource, resource_free)
 const ResourceConfig *resource_config(const Resource *resource);
@@ -33,6 +35,11 @@ gboolean resource_is_exclusive(const Resource *resource);
 /* The HCAs (Device *) that a scan found and the selectors took, in any order. Others
  * that were here before stay as not present. */
 void resource_set_devices(Resource *resource, GPtrArray *devices);
+/* How its character devices are looked at; borrowed. */
+void resource_set_probe(Resource *resource, const struct hca_probe *probe);
+/* Looks at those of one HCA again; TRUE if another one is missing now, or none any more. */
+gboolean resource_probe(Resource *resource, const char *identity);
+
 /* Before resource_set_devices: why an HCA will not be among them though it is on the bus;
  * NULL: it is not. */
 void resource_set_refusal(Resource *resource, const char *identity, const char *why);

@@ -327,6 +327,25 @@ static void f24_a_kernel_that_does_not_say_is_in_shared_mode(void **state)
 #define THREE_VFS                                                                                  \
 	"{\"event\":\"list\",\"resource\":\"rdma/r\",\"list\":[" VF(1) "," VF(2) "," VF(3) "]}"
 
+/* What sysfs has and /dev lacks: no pod is promised it. */
+static void a_missing_device_file_makes_its_hca_unhealthy(void **state)
+{
+	(void)state;
+	if (!fixture_can_mknod())
+		skip();
+	start(F01, "{" RESCAN "\"configList\":[{\"resourceName\":\"r\"," ALL_OF_15B3 "}]}");
+	node_kubelet_says(node, LIST("r", 2, 2));
+	fixture_delete(node->root, "dev/infiniband/uverbs1");
+	node_daemon_says(node, "HCA '0000:3b:00.1' is Unhealthy: files: '/dev/infiniband/uverbs1' "
+			       "cannot be used: No such file");
+	node_kubelet_says(node, LIST("r", 2, 1));
+	node_command(node, "allocate rdma/r 1 pod-a");
+	node_kubelet_says(node, ALLOCATED(FILE("rdma_cm") "," FILE("uverbs0")));
+	fixture_apply(node->root, "chr dev/infiniband/uverbs1 231:193\n");
+	node_kubelet_says(node, LIST("r", 2, 2));
+	stop();
+}
+
 /* An interface that a CNI plugin has renamed: the device is there, and not selected. */
 static void a_device_that_is_no_longer_selected_says_why(void **state)
 {
@@ -466,6 +485,7 @@ int main(void)
 		TEST(f24_a_shared_resource_needs_shared_namespaces),
 		TEST(f24b_an_exclusive_one_works_in_both),
 		TEST(f24_a_kernel_that_does_not_say_is_in_shared_mode),
+		TEST(a_missing_device_file_makes_its_hca_unhealthy),
 		TEST(a_device_that_is_no_longer_selected_says_why),
 		TEST(f05_vfs_whose_interfaces_are_in_pods_are_found_by_their_pf),
 		TEST(nothing_of_the_machine_is_changed),

@@ -88,7 +88,7 @@ static struct hca *hca_build(const char *words, const ResourceConfig *config)
 	struct hca *hca = g_new0(struct hca, 1);
 
 	hca->healthy = TRUE;
-	hca_set_device(hca, device, config);
+	hca_set_device(hca, device, config, NULL);
 	return hca;
 }
 
@@ -121,7 +121,7 @@ static void a_node_of_a_newer_kind_is_nobodys(G_GNUC_UNUSED void **state)
 
 	device_builder_node(builder, 4)->kind = 5;
 	device = device_copy(device_builder_abi(builder), NULL);
-	hca_set_device(hca, device, config);
+	hca_set_device(hca, device, config, NULL);
 	files = files_text(hca, config);
 	assert_string_equal(files, "rdma_cm uverbs0");
 	hca_free(hca);
@@ -184,18 +184,18 @@ static void once_ready_only_its_health_decides(G_GNUC_UNUSED void **state)
 	struct hca *hca = g_new0(struct hca, 1);
 
 	hca->healthy = TRUE;
-	hca_set_device(hca, partial, config);
+	hca_set_device(hca, partial, config, NULL);
 	assert_false(hca_is_good(hca));
 	assert_string_equal(hca_problem(hca), "uverbs for mlx5_0 missing");
-	hca_set_device(hca, complete, config);
+	hca_set_device(hca, complete, config, NULL);
 	assert_true(hca_is_good(hca));
 	assert_null(hca_problem(hca));
-	hca_set_device(hca, partial, config);
+	hca_set_device(hca, partial, config, NULL);
 	assert_true(hca_is_good(hca));
 	assert_false(hca_is_complete(hca));
 	hca->healthy = FALSE;
 	assert_false(hca_is_good(hca));
-	hca_set_device(hca, complete, config);
+	hca_set_device(hca, complete, config, NULL);
 	assert_string_equal(hca_problem(hca), "it is not healthy");
 	hca->reason = g_strdup("link: port 1 is DOWN");
 	assert_string_equal(hca_problem(hca), "link: port 1 is DOWN");
@@ -203,7 +203,7 @@ static void once_ready_only_its_health_decides(G_GNUC_UNUSED void **state)
 	assert_string_equal(hca_problem(hca), "the device is gone or no longer selected");
 	hca->refusal = g_strdup("no longer selected: ifNames: has dev5, wanted ens1");
 	assert_string_equal(hca_problem(hca), hca->refusal);
-	hca_set_device(hca, complete, config);
+	hca_set_device(hca, complete, config, NULL);
 	assert_null(hca->refusal);
 	hca->present = FALSE;
 	assert_false(hca_is_complete(hca));

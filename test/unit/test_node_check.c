@@ -77,6 +77,8 @@ static const struct row {
 	{"the node has another number",
 	 "remove dev/infiniband/uverbs0\nchr dev/infiniband/uverbs0 231:199\n", &uverbs0, NULL,
 	 "is not the character device 231:192"},
+	{"the directory is gone", "remove dev/infiniband\n", &uverbs0, NULL,
+	 "'/dev/infiniband/uverbs0' cannot be used: No such file or directory below dev_root '/"},
 	{"no /dev in sight", "remove dev\n", &uverbs0, "/dev/infiniband/uverbs0", NULL},
 	{"no sysfs in sight", "remove sys\n", &uverbs0, "/dev/infiniband/uverbs0", NULL},
 };
@@ -125,6 +127,57 @@ static void assert_resolved(NodeCheck *check, const char *wanted)
 		assert_string_equal(path, wanted);
 }
 
+/* What health says about the nodes: the number of the last scan may be old news. */
+static void a_node_is_looked_at_where_pods_would_get_it(void **state)
+{
+	static const struct {
+		const char *change, *wrong; /* NULL: nothing */
+	} looks[] = {
+		{"", NULL},
+		{"remove dev/infiniband/uverbs0\n",
+		 "'/dev/infiniband/uverbs0' cannot be used: No such"},
+		{"remove dev/infiniband/uverbs0\nfile dev/infiniband/uverbs0 = x\n",
+		 "is not the character device 231:192"},
+		{"remove sys/class/infiniband_verbs/uverbs0\nremove dev/infiniband/uverbs0\n",
+		 NULL},
+		{"file sys/devices/pci0000:00/0000:3b:00.0/infiniband_verbs/uverbs0/ibdev = "
+		 "mlx5_5\n"
+		 "remove dev/infiniband/uverbs0\n",
+		 NULL},
+		{"remove dev/infiniband\n", NULL},
+		{"remove dev\n", NULL},
+	};
+	const struct rdmadp_node node = {
+		.size = sizeof(node),
+		.kind = RDMADP_NODE_UVERBS,
+		.name = "infiniband/uverbs0",
+		.rdma_device = "mlx5_0",
+		.sysfs_dir = uverbs0.sysfs_dir,
+		.dev_major = 231,
+		.dev_minor = 192,
+	};
+
+	(void)state;
+	if (!fixture_can_mknod())
+		skip();
+	for (gsize i = 0; i < G_N_ELEMENTS(looks); i++) {
+		g_autofree char *root = fixture_new(machine);
+		g_autofree char *sysfs = g_build_filename(root, "sys", NULL);
+		g_autofree char *dev = g_build_filename(root, "dev", NULL);
+		g_autoptr(NodeCheck) check = NULL;
+		g_autofree char *wrong = NULL;
+
+		fixture_apply(root, looks[i].change);
+		check = node_check_new(sysfs, dev);
+		wrong = node_check_look(&node, check);
+		if (looks[i].wrong == NULL)
+			assert_null(wrong);
+		else
+			assert_non_null(strstr(wrong, looks[i].wrong));
+		fixture_remove(root);
+	}
+}
+
 static void roots_that_come_late_or_are_replaced_are_taken(void **state)
 {
 	g_autofree char *root = fixture_new(machine);
@@ -144,6 +197,23 @@ static void roots_that_come_late_or_are_replaced_are_taken(void **state)
 	fixture_apply(root, machine);
 	assert_resolved(check, NULL);
 	node_check_forget(check);
+	assert_resolved(check, "/dev/infiniband/uverbs0");
+	fixture_remove(root);
+}
+
+/* Where this machine has no RDMA, its /dev is what a container without the node's sees. */
+static void a_dev_of_its_own_says_nothing(void **state)
+{
+	g_autofree char *root = NULL;
+	g_autofree char *sysfs = NULL;
+	g_autoptr(NodeCheck) check = NULL;
+
+	(void)state;
+	if (g_file_test("/dev/infiniband", G_FILE_TEST_EXISTS))
+		skip();
+	root = fixture_new(machine);
+	sysfs = g_build_filename(root, "sys", NULL);
+	check = node_check_new(sysfs, "/dev");
 	assert_resolved(check, "/dev/infiniband/uverbs0");
 	fixture_remove(root);
 }
@@ -179,7 +249,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_is_looked_at_again),
+		cmocka_unit_test(a_node_is_looked_at_where_pods_would_get_it),
 		cmocka_unit_test(roots_that_come_late_or_are_replaced_are_taken),
+		cmocka_unit_test(a_dev_of_its_own_says_nothing),
 		cmocka_unit_test(extra_devices_are_character_devices_only),
 	};
 
