@@ -97,8 +97,8 @@ static int match(const Device *device, const char *key, const char *value, gpoin
 /* What is there instead of what its selectors ask for, or that it is too much. */
 static void say_about(const struct run *run, const ResourceConfig *config, GPtrArray *taken)
 {
-	g_autoptr(GPtrArray) candidates =
-		selector_candidates(config, run->devices, match, (gpointer)run->vtable);
+	g_autoptr(GPtrArray) candidates = selector_candidates(
+		config, run->devices, match, (gpointer)run->vtable, run->vtable->keys);
 	g_autofree char *mixture = mixture_remark(taken);
 	g_autofree char *unmatched = NULL;
 	g_autofree char *text = NULL;

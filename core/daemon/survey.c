@@ -239,8 +239,11 @@ const struct overlap *survey_lost(const Survey *survey, const struct survey_reso
 
 GPtrArray *survey_candidates(const struct survey_resource *resource)
 {
+	const struct rdmadp_backend *vtable = resource->bus->vtable;
+
 	return selector_candidates(resource_config(resource->resource), resource->bus->devices,
-				   survey_match, (gpointer)resource->bus->vtable);
+				   survey_match, (gpointer)vtable,
+				   vtable == NULL ? NULL : vtable->keys);
 }
 
 char *survey_health(const struct survey_bus *bus, const Device *device)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/selector_list.h"
+#include "model/suggest.h"
 #include "model/vf_range.h"
 
 /* More values than this help nobody. */
@@ -14,6 +15,7 @@ struct search {
 	GPtrArray *devices;
 	GArray *lists; /* of the selector object */
 	GByteArray *alive; /* for each list: does it take any device? */
+	const char *const *keys; /* the attributes that the backend can report; NULL: any */
 	const char *start; /* of every text: "", or which object of several */
 	GPtrArray *texts;
 };
@@ -155,6 +157,47 @@ static void tell(const struct search *search, GString *text)
 	g_ptr_array_add(search->texts, g_string_free(text, FALSE));
 }
 
+/* --- attributes that no device of the bus can have --- */
+
+static gboolean is_declared(const struct search *search, const struct selector_list *list)
+{
+	return list->attribute == NULL || search->keys == NULL ||
+	       g_strv_contains(search->keys, list->attribute);
+}
+
+static void append_declared(GString *text, const struct search *search, const char *wanted)
+{
+	const char *nearest = suggest_nearest(wanted, search->keys);
+	g_autofree char *all = g_strjoinv(", ", (char **)search->keys);
+
+	if (nearest != NULL)
+		g_string_append_printf(text, "did you mean '%s'?", nearest);
+	else
+		g_string_append_printf(text, "it reports %s", *all == '\0' ? "none" : all);
+}
+
+/* Said even of a selector that takes devices: an exclude with such a key removes none. */
+static void tell_undeclared(const struct search *search, const struct selector *selector,
+			    const char *where)
+{
+	g_autoptr(GArray) lists = selector_lists(selector);
+
+	for (guint i = 0; i < lists->len; i++) {
+		const struct selector_list *list = &g_array_index(lists, struct selector_list, i);
+		GString *text;
+
+		if (is_declared(search, list))
+			continue;
+		text = g_string_new(search->start);
+		g_string_append_printf(text,
+				       "%sattributes.%s matches nothing: the backend reports no "
+				       "attribute '%s'; ",
+				       where, list->attribute, list->attribute);
+		append_declared(text, search, list->attribute);
+		tell(search, text);
+	}
+}
+
 /* The list takes no device at all. */
 static void explain_list(const struct search *search, guint list)
 {
@@ -204,17 +247,21 @@ static void explain_combination(const struct search *search)
 
 static void explain_lists(const struct search *search)
 {
-	guint before = search->texts->len;
+	guint dead = 0;
 
 	for (guint i = 0; i < search->lists->len; i++) {
 		guint8 alive = takes_any(search, i) ? TRUE : FALSE;
 
 		g_byte_array_append(search->alive, &alive, 1);
 	}
-	for (guint i = 0; i < search->lists->len; i++)
-		if (!search->alive->data[i])
+	for (guint i = 0; i < search->lists->len; i++) {
+		if (search->alive->data[i])
+			continue;
+		dead++;
+		if (is_declared(search, list_at(search, i)))
 			explain_list(search, i);
-	if (search->texts->len == before)
+	}
+	if (dead == 0)
 		explain_combination(search);
 }
 
@@ -268,27 +315,37 @@ static void explain(const ResourceConfig *config, const struct selector *selecto
 		explain_lists(search);
 }
 
+static void tell_empty_bus(const struct search *search, const char *bus)
+{
+	g_ptr_array_add(search->texts,
+			g_strdup_printf("the bus '%s' has no device that could do RDMA; 'rdmadp "
+					"devices' shows the other buses",
+					bus));
+}
+
 GPtrArray *selector_candidates(const ResourceConfig *config, GPtrArray *devices,
-			       selector_match_fn match, gpointer match_data)
+			       selector_match_fn match, gpointer match_data,
+			       const char *const *keys)
 {
 	const struct selector_matcher matcher = {match, match_data};
 	GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
-	struct search search = {.matcher = &matcher, .devices = devices, .texts = texts};
+	struct search search = {
+		.matcher = &matcher, .devices = devices, .keys = keys, .texts = texts};
 
-	if (devices->len == 0) {
-		g_ptr_array_add(texts,
-				g_strdup_printf("the bus '%s' has no device that could do RDMA; "
-						"'rdmadp devices' shows the other buses",
-						config->bus));
-		return texts;
-	}
+	if (devices->len == 0)
+		tell_empty_bus(&search, config->bus);
 	for (guint i = 0; i < config->selectors->len; i++) {
+		const struct selector *selector = g_ptr_array_index(config->selectors, i);
 		g_autofree char *start = config->selectors->len == 1
 						 ? g_strdup("")
 						 : g_strdup_printf("selectors[%u]: ", i);
 
 		search.start = start;
-		explain(config, g_ptr_array_index(config->selectors, i), &search);
+		tell_undeclared(&search, selector, "");
+		if (selector->exclude != NULL)
+			tell_undeclared(&search, selector->exclude, "exclude.");
+		if (devices->len > 0)
+			explain(config, selector, &search);
 	}
 	return texts;
 }

@@ -9,7 +9,9 @@
 
 /* One text (char *) for each thing that keeps a selector object from matching, such
  * as "deviceIDs 0d00, b500 match no device; devices that pass the other lists have
- * 159b". Empty if every object takes a device. 'devices' (Device *) are all that the
- * bus has. */
+ * 159b", and one for each attribute that is none of 'keys', the ones that the backend can
+ * report (NULL: any). Empty if every object takes a device and there is no such attribute.
+ * 'devices' (Device *) are all that the bus has. */
 GPtrArray *selector_candidates(const ResourceConfig *config, GPtrArray *devices,
-			       selector_match_fn match, gpointer match_data);
+			       selector_match_fn match, gpointer match_data,
+			       const char *const *keys);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "support/config_builder.h"
 #include "support/device_builder.h"
@@ -67,7 +68,7 @@ static void selectors_that_match_nothing_name_what_is_there(G_GNUC_UNUSED void *
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
 		g_autoptr(ResourceConfig) config = config_build(table[i].selectors);
-		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
+		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
 		g_autofree char *joined = join(texts);
 
 		assert_string_equal(joined, table[i].texts);
@@ -101,7 +102,7 @@ static void ranges_name_the_functions_that_there_are(G_GNUC_UNUSED void **state)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(ResourceConfig) config = config_build(cases[i].selectors);
-		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
+		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
 		g_autofree char *joined = join(texts);
 
 		assert_string_equal(joined, cases[i].text);
@@ -113,7 +114,7 @@ static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 	static const char *const none[] = {NULL};
 	g_autoptr(GPtrArray) devices = device_build_all(none);
 	g_autoptr(ResourceConfig) config = config_build("vendors=15b3");
-	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL);
+	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
 
 	assert_int_equal(texts->len, 1);
 	assert_string_equal(texts->pdata[0], "the bus 'pci' has no device that could do RDMA; "
@@ -131,7 +132,7 @@ static void long_lists_of_values_are_cut(G_GNUC_UNUSED void **state)
 
 		g_ptr_array_add(devices, device_build(words));
 	}
-	texts = selector_candidates(config, devices, NULL, NULL);
+	texts = selector_candidates(config, devices, NULL, NULL, NULL);
 	assert_string_equal(texts->pdata[0],
 			    "ifNames x match no device; the devices of this bus have n0, n1, n2, "
 			    "n3, n4, n5, n6, n7 and 3 more");
@@ -151,11 +152,49 @@ static void the_backend_is_asked(G_GNUC_UNUSED void **state)
 	static const char *const words[] = {"a @vendor=15B3", NULL};
 	g_autoptr(GPtrArray) devices = device_build_all(words);
 	g_autoptr(ResourceConfig) config = config_build("vendors=15b3");
-	g_autoptr(GPtrArray) without = selector_candidates(config, devices, NULL, NULL);
-	g_autoptr(GPtrArray) with = selector_candidates(config, devices, any_case, NULL);
+	g_autoptr(GPtrArray) without = selector_candidates(config, devices, NULL, NULL, NULL);
+	g_autoptr(GPtrArray) with = selector_candidates(config, devices, any_case, NULL, NULL);
 
 	assert_int_equal(without->len, 1);
 	assert_int_equal(with->len, 0);
+}
+
+/* "Type" where the backend has "type": without a word nobody would find that. */
+static void attributes_that_no_device_can_have_are_named(void **state)
+{
+	static const char *const keys[] = {"vendor", "device", "type", NULL};
+	static const char *const no_keys[] = {NULL};
+	static const struct {
+		const char *selectors;
+		const char *const *keys;
+		const char *text;
+	} cases[] = {
+		{"@type=0x1 vendors=8086", keys, NULL},
+		{"vendors=8086 !@type=0x1", keys, NULL},
+		{"@Type=0x1", keys,
+		 "attributes.Type matches nothing: the backend reports no attribute 'Type'; did "
+		 "you mean 'type'?"},
+		{"vendors=8086 !@colour=red", keys,
+		 "exclude.attributes.colour matches nothing: the backend reports no attribute "
+		 "'colour'; it reports vendor, device, type"},
+		{"@type=0x1", no_keys,
+		 "attributes.type matches nothing: the backend reports no attribute 'type'; it "
+		 "reports none"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(ResourceConfig) config = config_build(cases[i].selectors);
+		g_autoptr(GPtrArray) devices = device_build_all(intel);
+		g_autoptr(GPtrArray) texts =
+			selector_candidates(config, devices, NULL, NULL, cases[i].keys);
+		g_autofree char *got = join(texts);
+
+		if (cases[i].text != NULL)
+			assert_string_equal(got, cases[i].text);
+		else
+			assert_null(strstr(got, "reports no attribute"));
+	}
 }
 
 int main(void)
@@ -166,6 +205,7 @@ int main(void)
 		cmocka_unit_test(an_empty_bus_is_said),
 		cmocka_unit_test(long_lists_of_values_are_cut),
 		cmocka_unit_test(the_backend_is_asked),
+		cmocka_unit_test(attributes_that_no_device_can_have_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
