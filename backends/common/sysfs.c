@@ -241,17 +241,6 @@ int sysfs_list(const struct sysfs *sysfs, const char *path, sysfs_visit_fn visit
 	return result;
 }
 
-void sysfs_log(const struct sysfs *sysfs, int level, const char *format, ...)
-{
-	char message[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	sysfs->host->log(sysfs->host, level, message);
-}
-
 /* TRUE the first time; a full memory stays silent. */
 static bool remember(struct sysfs *sysfs, const char *text)
 {

@@ -63,8 +63,6 @@ int sysfs_list(const struct sysfs *sysfs, const char *path, sysfs_visit_fn visit
 /* snprintf into a path: FALSE if it does not fit. */
 bool sysfs_join(char path[SYSFS_PATH], const char *dir, const char *name);
 
-void sysfs_log(const struct sysfs *sysfs, int level, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 /* The same text only once in the life of the instance. Scan thread only. */
 void sysfs_say_once(struct sysfs *sysfs, int level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/json_writer.h"
 
-#include <math.h>
-
 struct json_writer {
 	GString *text;
 	gboolean indented;
@@ -128,21 +126,6 @@ void json_add_int(JsonWriter *writer, const char *key, gint64 value)
 {
 	begin_value(writer, key);
 	g_string_append_printf(writer->text, "%" G_GINT64_FORMAT, value);
-}
-
-void json_add_double(JsonWriter *writer, const char *key, double value)
-{
-	if (!isfinite(value)) {
-		json_add_null(writer, key);
-		return;
-	}
-	char digits[G_ASCII_DTOSTR_BUF_SIZE];
-	begin_value(writer, key);
-	/* The shortest text that people would write, where it is exact. */
-	g_ascii_formatd(digits, sizeof(digits), "%.15g", value);
-	if (g_ascii_strtod(digits, NULL) != value)
-		g_ascii_dtostr(digits, sizeof(digits), value);
-	g_string_append(writer->text, digits);
 }
 
 void json_add_bool(JsonWriter *writer, const char *key, gboolean value)

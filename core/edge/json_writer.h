@@ -24,7 +24,6 @@ void json_end_array(JsonWriter *writer);
 void json_add_string(JsonWriter *writer, const char *key, const char *value);
 void json_add_int(JsonWriter *writer, const char *key, gint64 value);
 /* Not finite is written as null: JSON has no such number. */
-void json_add_double(JsonWriter *writer, const char *key, double value);
 void json_add_bool(JsonWriter *writer, const char *key, gboolean value);
 void json_add_null(JsonWriter *writer, const char *key);
 /* An array of the strings; NULL is an empty one. */

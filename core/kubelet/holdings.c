@@ -6,26 +6,8 @@
 struct holdings {
 	gatomicrefcount refs;
 	GPtrArray *list;
-	GHashTable *by_resource; /* name -> GHashTable: set of ids; all borrowed from list */
 	gint64 asked_us;
 };
-
-static void index_holding(GHashTable *by_resource, const struct holding *holding)
-{
-	GHashTable *ids = g_hash_table_lookup(by_resource, holding->resource);
-
-	if (!ids) {
-		ids = g_hash_table_new(g_str_hash, g_str_equal);
-		g_hash_table_insert(by_resource, holding->resource, ids);
-	}
-	for (guint i = 0; i < holding->ids->len; i++)
-		g_hash_table_add(ids, g_ptr_array_index(holding->ids, i));
-}
-
-static void set_free(gpointer ids)
-{
-	g_hash_table_unref(ids);
-}
 
 Holdings *holdings_new(GPtrArray *list, gint64 asked_us)
 {
@@ -34,9 +16,6 @@ Holdings *holdings_new(GPtrArray *list, gint64 asked_us)
 	g_atomic_ref_count_init(&self->refs);
 	self->list = list;
 	self->asked_us = asked_us;
-	self->by_resource = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, set_free);
-	for (guint i = 0; i < list->len; i++)
-		index_holding(self->by_resource, g_ptr_array_index(list, i));
 	return self;
 }
 
@@ -50,7 +29,6 @@ void holdings_unref(Holdings *holdings)
 {
 	if (!holdings || !g_atomic_ref_count_dec(&holdings->refs))
 		return;
-	g_hash_table_unref(holdings->by_resource);
 	g_ptr_array_unref(holdings->list);
 	g_free(holdings);
 }
@@ -63,20 +41,6 @@ gint64 holdings_asked_us(const Holdings *holdings)
 const GPtrArray *holdings_list(const Holdings *holdings)
 {
 	return holdings->list;
-}
-
-gboolean holdings_has_id(const Holdings *holdings, const char *resource, const char *id)
-{
-	GHashTable *ids = g_hash_table_lookup(holdings->by_resource, resource);
-
-	return ids && g_hash_table_contains(ids, id);
-}
-
-gboolean holdings_has_resource(const Holdings *holdings, const char *resource)
-{
-	GHashTable *ids = g_hash_table_lookup(holdings->by_resource, resource);
-
-	return ids && g_hash_table_size(ids) > 0;
 }
 
 /* 'holders': id -> the first holding that has it. */

@@ -16,11 +16,9 @@ void holdings_unref(Holdings *holdings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Holdings, holdings_unref)
 
 gint64 holdings_asked_us(const Holdings *holdings);
-/* struct holding *, in the kubelet's order; borrowed. */
+/* struct holding *, in the kubelet's order; borrowed. Ids mean something only together
+ * with their resource. */
 const GPtrArray *holdings_list(const Holdings *holdings);
-/* Ids mean something only together with their resource. */
-gboolean holdings_has_id(const Holdings *holdings, const char *resource, const char *id);
-gboolean holdings_has_resource(const Holdings *holdings, const char *resource);
 
 /* An id that two containers hold. */
 struct double_holding {

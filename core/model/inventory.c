@@ -288,20 +288,6 @@ GPtrArray *inventory_list(const Inventory *inventory, const char *bus)
 	return entries_sorted(inventory, bus, TRUE);
 }
 
-const struct inventory_entry *inventory_find_id(const Inventory *inventory, const char *bus,
-						const char *id)
-{
-	g_autoptr(GPtrArray) entries = entries_sorted(inventory, bus, TRUE);
-
-	for (guint i = 0; i < entries->len; i++) {
-		const struct inventory_entry *entry = g_ptr_array_index(entries, i);
-
-		if (strcmp(device_id(entry->known), id) == 0)
-			return entry;
-	}
-	return NULL;
-}
-
 /* --- across a restart --- */
 
 GPtrArray *inventory_save(const Inventory *inventory, const char *bus)

@@ -43,9 +43,6 @@ GPtrArray *inventory_list(const Inventory *inventory, const char *bus);
 /* Present or not long gone; NULL if there is none. */
 const struct inventory_entry *inventory_find(const Inventory *inventory, const char *bus,
 					     const char *identity);
-/* Present ones only. */
-const struct inventory_entry *inventory_find_id(const Inventory *inventory, const char *bus,
-						const char *id);
 
 /* What outlives the process: what is known of one bus (Device *), by id. */
 GPtrArray *inventory_save(const Inventory *inventory, const char *bus);

@@ -2,6 +2,7 @@
 #include "daemon/holders.h"
 
 #include "fake_pods.h"
+#include "holds.h"
 
 #define WAIT_FOR(condition)                                                                        \
 	do {                                                                                       \
@@ -51,7 +52,7 @@ static void on_answer(Holdings *holdings, const GError *error, gpointer data)
 	answer->times++;
 	g_free(answer->error);
 	answer->error = error != NULL ? g_strdup(error->message) : NULL;
-	answer->is_held = holdings != NULL && holdings_has_id(holdings, "rdma/a", "a-1");
+	answer->is_held = holdings != NULL && holds(holdings, "rdma/a", "a-1");
 	answer->asked_us = holdings != NULL ? holdings_asked_us(holdings) : -1;
 	if (answer->asks_again != NULL)
 		holders_ask(g_steal_pointer(&answer->asks_again), 0, on_answer, answer);
@@ -70,7 +71,7 @@ static void the_kubelet_is_asked(void **state)
 	WAIT_FOR(answer.times == 1);
 	assert_true(answer.is_held);
 	assert_true(answer.asked_us >= now);
-	assert_true(holdings_has_id(holders_latest(fixture->holders), "rdma/a", "a-2"));
+	assert_true(holds(holders_latest(fixture->holders), "rdma/a", "a-2"));
 	assert_null(holders_trouble(fixture->holders));
 }
 

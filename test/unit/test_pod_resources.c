@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "holds.h"
 #include "kubelet/listener.h"
 #include "podresources.pb-c.h"
 
@@ -166,12 +167,10 @@ static void it_says_who_holds_what(void **state)
 	pod_resources_ask(fixture->client, on_answer, &answer);
 	WAIT_FOR(answer.times == 1);
 	assert_non_null(answer.holdings);
-	assert_true(holdings_has_id(answer.holdings, "rdma/a", "a-1"));
-	assert_true(holdings_has_id(answer.holdings, "rdma/a", "a-3"));
-	assert_false(holdings_has_id(answer.holdings, "rdma/a", "a-2"));
-	assert_false(holdings_has_id(answer.holdings, "rdma/b", "a-1"));
-	assert_true(holdings_has_resource(answer.holdings, "rdma/a"));
-	assert_false(holdings_has_resource(answer.holdings, "rdma/b"));
+	assert_true(holds(answer.holdings, "rdma/a", "a-1"));
+	assert_true(holds(answer.holdings, "rdma/a", "a-3"));
+	assert_false(holds(answer.holdings, "rdma/a", "a-2"));
+	assert_false(holds(answer.holdings, "rdma/b", "a-1"));
 	assert_true(holdings_asked_us(answer.holdings) >= before);
 	assert_int_equal(holdings_list(answer.holdings)->len, 1);
 	holding = g_ptr_array_index(holdings_list(answer.holdings), 0);
