@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kubelet's checkpoint file, in its own JSON. The checksum is not the kubelet's
- * (that one hashes Go's memory layout): it only tells our own files from broken ones.
+ * The kubelet's checkpoint file, in its own JSON and with its checksum.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kubelet/sim_checksum.h"
 #include "kubelet/sim_private.h"
 
 #define NO_NODE "-1"
@@ -16,17 +16,6 @@
 static char *checkpoint_path(const Sim *sim)
 {
 	return g_build_filename(sim->options.dir, "kubelet_internal_checkpoint", NULL);
-}
-
-/* FNV-1a over the compact text of "Data". */
-static guint32 checksum(const json_t *data)
-{
-	char *text = json_dumps(data, JSON_COMPACT | JSON_SORT_KEYS);
-	guint32 hash = 2166136261U;
-	for (const char *c = text; *c; c++)
-		hash = (hash ^ (guint8)*c) * 16777619U;
-	free(text); /* jansson's, not GLib's */
-	return hash;
 }
 
 /* --- write --- */
@@ -98,6 +87,11 @@ static json_t *checkpoint_data(const SimState *state)
 		if (!grant->ended)
 			json_array_append_new(entries, entry(state, grant));
 	}
+	/* Go's empty slice. */
+	if (json_array_size(entries) == 0) {
+		json_decref(entries);
+		entries = json_null();
+	}
 	return json_pack("{s:o, s:o}", "PodDeviceEntries", entries, "RegisteredDevices",
 			 registered(state));
 }
@@ -120,7 +114,7 @@ void sim_checkpoint_write(Sim *sim)
 	g_autofree char *path = checkpoint_path(sim);
 	json_t *data = checkpoint_data(sim->state);
 	json_t *whole =
-		json_pack("{s:o, s:I}", "Data", data, "Checksum", (json_int_t)checksum(data));
+		json_pack("{s:o, s:I}", "Data", data, "Checksum", (json_int_t)sim_checksum(data));
 	char *text = json_dumps(whole, JSON_COMPACT);
 	if (!replace_file(path, text, sim->options.fsync))
 		sim_emit(sim->events, "checkpoint-failed",
@@ -178,7 +172,7 @@ static gboolean is_sound(const json_t *whole)
 {
 	const json_t *data = json_object_get(whole, "Data");
 	return json_is_object(data) &&
-	       json_integer_value(json_object_get(whole, "Checksum")) == checksum(data);
+	       json_integer_value(json_object_get(whole, "Checksum")) == sim_checksum(data);
 }
 
 void sim_checkpoint_read(Sim *sim)

@@ -21,15 +21,15 @@ static const struct sim_profile profiles[] = {
 	 .client_key = SIM_KEY_NAME, .checks_health = TRUE, .cdi_field = TRUE},
 	{.first_minor = 34, .last_minor = 34, .authority = SIM_AUTHORITY_LOCALHOST,
 	 .client_key = SIM_KEY_NAME, .checks_health = TRUE, .cdi_field = TRUE, .checks_utf8 = TRUE,
-	 .panics = TRUE, .list_active_only = TRUE},
+	 .panics = TRUE, .list_active_only = TRUE, .pod_resources_get = TRUE},
 	{.first_minor = 35, .last_minor = 36, .authority = SIM_AUTHORITY_LOCALHOST,
 	 .client_key = SIM_KEY_NAME, .checks_health = TRUE, .cdi_field = TRUE, .checks_utf8 = TRUE,
 	 .panics = TRUE, .register_context = TRUE, .drops_unknown_nodes = TRUE,
-	 .list_active_only = TRUE},
+	 .list_active_only = TRUE, .pod_resources_get = TRUE},
 	{.first_minor = 37, .last_minor = 37, .authority = SIM_AUTHORITY_LOCALHOST,
 	 .client_key = SIM_KEY_SOCKET, .checks_health = TRUE, .cdi_field = TRUE,
 	 .checks_utf8 = TRUE, .panics = TRUE, .register_context = TRUE,
-	 .drops_unknown_nodes = TRUE, .list_active_only = TRUE},
+	 .drops_unknown_nodes = TRUE, .list_active_only = TRUE, .pod_resources_get = TRUE},
 };
 /* clang-format on */
 

@@ -30,6 +30,7 @@ struct sim_profile {
 	gboolean register_context; /* the caller's deadline and departure end the dial */
 	gboolean drops_unknown_nodes; /* unknown NUMA nodes are ignored, not "no node suits" */
 	gboolean list_active_only; /* podresources shows no terminated pods */
+	gboolean pod_resources_get; /* podresources answers Get */
 };
 
 /* 'version' is "1.36" or "36"; NULL if there is no such profile. */

@@ -241,13 +241,18 @@ static void clear_answer(struct answer *answer)
 	*answer = (struct answer){0};
 }
 
+static void ask(Harness *harness, const char *method, GBytes *request, struct answer *answer)
+{
+	g_autofree char *path = g_strconcat("/v1.PodResourcesLister/", method, NULL);
+	struct rpc_target target = {.path = harness->options.pod_resources, .method = path};
+	rpc_request(harness->rpc, &target, request, on_answer, answer);
+	harness_await_flag(harness, &answer->done);
+}
+
 static void list_pods(Harness *harness, struct answer *answer)
 {
 	g_autoptr(GBytes) empty = g_bytes_new_static("", 0);
-	struct rpc_target target = {.path = harness->options.pod_resources,
-				    .method = "/v1.PodResourcesLister/List"};
-	rpc_request(harness->rpc, &target, empty, on_answer, answer);
-	harness_await_flag(harness, &answer->done);
+	ask(harness, "List", empty, answer);
 }
 
 static Harness *with_pod_resources(const char *profile, char **ret_path)
@@ -287,6 +292,64 @@ static void holders_are_listed_one_entry_a_device(void **state)
 	v1__list_pod_resources_response__free_unpacked(list, NULL);
 	clear_answer(&answer);
 	harness_free(harness);
+}
+
+/* Devices of both nodes, of one, and of none; the last one is not healthy. */
+static void what_can_be_allocated_is_listed_with_its_nodes(void **state)
+{
+	g_autofree char *path = NULL;
+	Harness *harness = with_pod_resources("1.36", &path);
+	g_autoptr(GBytes) empty = g_bytes_new_static("", 0);
+	struct answer answer = {0};
+	(void)state;
+	harness_register(harness, RES, "hca.sock", "a=Healthy@0,1 b=Healthy@1 c=Healthy d=Bad");
+	ask(harness, "GetAllocatableResources", empty, &answer);
+	assert_int_equal(answer.status, RPC_OK);
+	V1__AllocatableResourcesResponse *list = v1__allocatable_resources_response__unpack(
+		NULL, g_bytes_get_size(answer.reply), g_bytes_get_data(answer.reply, NULL));
+	assert_int_equal(list->n_devices, 3);
+	assert_string_equal(list->devices[0]->device_ids[0], "a");
+	assert_int_equal(list->devices[0]->topology->n_nodes, 2);
+	assert_int_equal(list->devices[1]->topology->nodes[0]->id, 1);
+	assert_null(list->devices[2]->topology);
+	v1__allocatable_resources_response__free_unpacked(list, NULL);
+	clear_answer(&answer);
+	harness_free(harness);
+}
+
+/* Pod "p" in the namespace "default". */
+static const guint8 get_p[] = "\n\1p\22\7default";
+static const guint8 get_other[] = "\n\1x\22\7default";
+
+static void one_pod_is_shown_by_kubelets_since_1_34(void **state)
+{
+	static const struct {
+		const char *profile;
+		const guint8 *request;
+		enum rpc_status status;
+		const char *text;
+	} cases[] = {
+		{"1.34", get_p, RPC_OK, ""},
+		{"1.34", get_other, RPC_UNKNOWN, "pod x in namespace default not found"},
+		{"1.33", get_p, RPC_UNKNOWN, "PodResources API Get method disabled"},
+	};
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *path = NULL;
+		Harness *harness = with_pod_resources(cases[i].profile, &path);
+		g_autoptr(GBytes) request = g_bytes_new_static(cases[i].request, sizeof(get_p) - 1);
+		struct answer answer = {0};
+		harness_register(harness, RES, "hca.sock", "a=Healthy@1");
+		harness_allocate(harness, RES, 1, "p");
+		harness_await(harness, "{\"event\":\"allocated\"}");
+		ask(harness, "Get", request, &answer);
+		assert_int_equal(answer.status, cases[i].status);
+		assert_string_equal(answer.message, cases[i].text);
+		if (answer.reply)
+			assert_true(g_bytes_get_size(answer.reply) > strlen(RES));
+		clear_answer(&answer);
+		harness_free(harness);
+	}
 }
 
 static void ended_pods_are_listed_by_old_kubelets_only(void **state)
@@ -378,6 +441,8 @@ int main(void)
 		cmocka_unit_test(a_socket_that_vanishes_during_the_attempt_leaves_nothing),
 		cmocka_unit_test(the_authority_is_that_of_the_version),
 		cmocka_unit_test(holders_are_listed_one_entry_a_device),
+		cmocka_unit_test(what_can_be_allocated_is_listed_with_its_nodes),
+		cmocka_unit_test(one_pod_is_shown_by_kubelets_since_1_34),
 		cmocka_unit_test(ended_pods_are_listed_by_old_kubelets_only),
 		cmocka_unit_test(too_many_questions_are_rejected),
 		cmocka_unit_test(asking_during_an_allocation_can_give_an_id_to_two_pods),
