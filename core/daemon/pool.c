@@ -188,6 +188,7 @@ static void pool_publish(Pool *pool, Snapshot *list)
 {
 	if (!pool->published) {
 		pool_clean_device_info(pool, list);
+		pool_say_extra_devices(pool);
 		pool_say_first(pool, list);
 	}
 	pool->published = TRUE;

@@ -37,6 +37,20 @@ static gboolean pool_add_extra_devices(Pool *pool, Allocation *allocation, GErro
 	return paths != NULL;
 }
 
+void pool_say_extra_devices(const Pool *pool)
+{
+	const char *const *patterns = (const char *const *)pool->config->extra_devices;
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) paths = NULL;
+
+	if (patterns == NULL)
+		return;
+	paths = node_check_expand(pool->host->node_check, patterns, &error);
+	if (paths == NULL)
+		log_warning(pool->config->full_name, "%s: no pod can get the resource",
+			    error->message);
+}
+
 /* NULL: there are to be none. */
 static DeviceInfoDir *pool_device_info(Pool *pool)
 {

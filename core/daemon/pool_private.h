@@ -32,6 +32,8 @@ extern const struct plugin_ops pool_exclusive_ops;
 
 /* What a former process may have left about these devices. */
 void pool_clean_device_info(Pool *pool, const Snapshot *list);
+/* Says it if Allocate cannot add the extraDevices. */
+void pool_say_extra_devices(const Pool *pool);
 
 /* --- pool_pods.c --- */
 

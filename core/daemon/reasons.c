@@ -154,6 +154,22 @@ static void add_trouble(GPtrArray *findings, const struct survey_resource *resou
 			     (const char *)g_ptr_array_index(candidates, i));
 }
 
+/* Of the tree of another machine the device files are not there. */
+static void add_extra_devices(GPtrArray *findings, const Survey *survey,
+			      const ResourceConfig *config)
+{
+	const char *const *patterns = (const char *const *)config->extra_devices;
+	g_autoptr(GError) error = NULL;
+	g_auto(GStrv) paths = NULL;
+
+	if (patterns == NULL || !survey->has_dev)
+		return;
+	paths = node_check_expand(survey->node_check, patterns, &error);
+	if (paths == NULL)
+		findings_add(findings, FINDING_WARNING, "%s: no pod can get the resource",
+			     error->message);
+}
+
 /* All but overlaps. */
 static void add_reasons(GPtrArray *findings, const Survey *survey,
 			const struct survey_resource *resource)
@@ -168,6 +184,7 @@ static void add_reasons(GPtrArray *findings, const Survey *survey,
 		findings_add(findings, FINDING_ERROR, "%s", refusal);
 	if (resource->bus->trouble == NULL && refusal == NULL)
 		add_trouble(findings, resource);
+	add_extra_devices(findings, survey, resource_config(resource->resource));
 	if (mixture != NULL)
 		findings_add(findings, FINDING_WARNING, "%s", mixture);
 	if (remark != NULL)

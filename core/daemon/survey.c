@@ -194,6 +194,7 @@ Survey *survey_take(const struct survey_plan *plan)
 		netlink_rdma_netns_mode(plan->settings->sysfs_root) == RDMA_NETNS_EXCLUSIVE;
 	survey->node_check = node_check_new(plan->settings->sysfs_root,
 					    plan->use_state ? plan->settings->dev_root : "");
+	survey->has_dev = plan->use_state;
 	survey_look_at_buses(survey, plan);
 	for (guint i = 0; plan->file != NULL && i < plan->file->resources->len; i++)
 		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i),

@@ -35,8 +35,8 @@ struct survey {
 	GPtrArray *buses; /* struct survey_bus * */
 	GPtrArray *resources; /* struct survey_resource *, in file order */
 	GPtrArray *overlaps; /* struct overlap * */
-	NodeCheck *node_check; /* without a device root where a tree of another machine is
-				* looked at */
+	NodeCheck *node_check;
+	gboolean has_dev; /* FALSE: a tree of another machine is looked at, without its /dev */
 	gboolean netns_is_exclusive;
 };
 

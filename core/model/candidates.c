@@ -109,6 +109,14 @@ static void append_representors(GString *text, const struct search *search,
 					device_id(g_ptr_array_index(search->devices, j)));
 }
 
+/* No device of the bus has any: the selector may be right and the view wrong. */
+static void append_no_interfaces(GString *text, const struct selector_list *list, GPtrArray *values)
+{
+	if (values->len == 0 && (list->key == SELECTOR_IF_NAMES || list->key == SELECTOR_PF_NAMES))
+		g_string_append(text, "; InfiniBand without ib_ipoib has no interface, and "
+				      "without hostNetwork a daemon sees none");
+}
+
 static gboolean is_childless(const Device *device)
 {
 	const struct rdmadp_device *abi = device_abi(device);
@@ -213,6 +221,7 @@ static void explain_list(const struct search *search, guint list)
 		g_string_append(text, " match no device; the devices of this bus have ");
 	}
 	append_values(text, values);
+	append_no_interfaces(text, list_at(search, list), values);
 	append_representors(text, search, list_at(search, list));
 	append_childless(text, search, list_at(search, list));
 	tell(search, text);

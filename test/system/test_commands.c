@@ -238,6 +238,29 @@ static void a_label_decides_what_auto_means(void **state)
 	node_free(node);
 }
 
+static void device_files_that_are_not_there_are_said(void **state)
+{
+	static const char *const wanted[] = {
+		"extraDevices: '/dev/hfi1_*' matches no character device below",
+		"taken, not usable  '/dev/infiniband/uverbs1' cannot be used: No such file",
+	};
+	struct node *node = NULL;
+	g_autofree char *text = NULL;
+	int status;
+	(void)state;
+	if (!fixture_can_mknod())
+		skip();
+	node = node_new(MACHINES "f01-roce-no-issm.txt");
+	fixture_delete(node->root, "dev/infiniband/uverbs1");
+	node_resources(node, "{\"configList\":[{\"resourceName\":\"r\",\"extraDevices\":["
+			     "\"/dev/hfi1_*\"],\"selectors\":{\"vendors\":[\"15b3\"]}}]}");
+	text = run(node, "explain", &status);
+	for (gsize i = 0; i < G_N_ELEMENTS(wanted); i++)
+		if (strstr(text, wanted[i]) == NULL)
+			fail_msg("'%s' is not in %s", wanted[i], text);
+	node_free(node);
+}
+
 #define IN_POD                                                                                     \
 	"remove sys/class/net/ibs1v1\nremove sys/devices/pci0000:00/0000:12:00.2/net/ibs1v1\n"
 
@@ -309,6 +332,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_said_as_expected),
 		cmocka_unit_test(a_label_decides_what_auto_means),
+		cmocka_unit_test(device_files_that_are_not_there_are_said),
 		cmocka_unit_test(a_vf_in_a_pod_is_explained_as_the_daemon_sees_it),
 		cmocka_unit_test(the_state_is_left_alone),
 		cmocka_unit_test(a_bus_that_hangs_does_not_hold_up_the_others),

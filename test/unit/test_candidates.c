@@ -109,6 +109,20 @@ static void ranges_name_the_functions_that_there_are(G_GNUC_UNUSED void **state)
 	}
 }
 
+static void a_bus_without_interfaces_is_no_typing_error(G_GNUC_UNUSED void **state)
+{
+	static const char *const words[] = {"a rdma=mlx5_0 port=1:ib:active", NULL};
+	g_autoptr(GPtrArray) devices = device_build_all(words);
+	g_autoptr(ResourceConfig) config = config_build("ifNames=ib0");
+	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
+	g_autofree char *joined = join(texts);
+
+	assert_string_equal(joined,
+			    "ifNames ib0 match no device; the devices of this bus have none; "
+			    "InfiniBand without ib_ipoib has no interface, and without hostNetwork "
+			    "a daemon sees none");
+}
+
 static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 {
 	static const char *const none[] = {NULL};
@@ -202,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(selectors_that_match_nothing_name_what_is_there),
 		cmocka_unit_test(ranges_name_the_functions_that_there_are),
+		cmocka_unit_test(a_bus_without_interfaces_is_no_typing_error),
 		cmocka_unit_test(an_empty_bus_is_said),
 		cmocka_unit_test(long_lists_of_values_are_cut),
 		cmocka_unit_test(the_backend_is_asked),
