@@ -109,21 +109,19 @@ static void add_grant(V1__ListPodResourcesResponse *list, const SimState *state,
 	}
 }
 
-/* Packs and frees. */
-static GBytes *pack(ProtobufCMessage *message)
+static GBytes *pack(const ProtobufCMessage *message)
 {
 	gsize size = protobuf_c_message_get_packed_size(message);
 	guint8 *data = g_malloc(size + 1);
 	protobuf_c_message_pack(message, data);
-	protobuf_c_message_free_unpacked(message, NULL);
 	return g_bytes_new_take(data, size);
 }
 
 /* 'pod' NULL: of all. */
 static V1__ListPodResourcesResponse *list_grants(const SimState *state, const char *pod)
 {
-	V1__ListPodResourcesResponse *list = g_new(V1__ListPodResourcesResponse, 1);
-	v1__list_pod_resources_response__init(list);
+	V1__ListPodResourcesResponse empty = V1__LIST_POD_RESOURCES_RESPONSE__INIT;
+	V1__ListPodResourcesResponse *list = g_memdup2(&empty, sizeof(empty));
 	for (guint i = 0; i < state->grants->len; i++) {
 		const struct sim_grant *grant = g_ptr_array_index(state->grants, i);
 		gboolean shown = !grant->ended || !state->profile->list_active_only;
@@ -181,7 +179,9 @@ static void on_list(RpcCall *call, GBytes *request, gpointer data)
 	(void)request;
 	if (!admit(service, call, "List"))
 		return;
-	g_autoptr(GBytes) reply = pack(&list_grants(state, NULL)->base);
+	V1__ListPodResourcesResponse *list = list_grants(state, NULL);
+	g_autoptr(GBytes) reply = pack(&list->base);
+	v1__list_pod_resources_response__free_unpacked(list, NULL);
 	sim_state_clean_up(state);
 	rpc_reply(call, reply);
 }
@@ -193,12 +193,13 @@ static void on_allocatable(RpcCall *call, GBytes *request, gpointer data)
 	(void)request;
 	if (!admit(service, call, "GetAllocatableResources"))
 		return;
-	V1__AllocatableResourcesResponse *answer = g_new(V1__AllocatableResourcesResponse, 1);
-	v1__allocatable_resources_response__init(answer);
+	V1__AllocatableResourcesResponse empty = V1__ALLOCATABLE_RESOURCES_RESPONSE__INIT;
+	V1__AllocatableResourcesResponse *answer = g_memdup2(&empty, sizeof(empty));
 	g_autoptr(GPtrArray) names = sim_state_names(state);
 	for (guint i = 0; i < names->len; i++)
 		add_allocatable(answer, state, g_ptr_array_index(names, i));
 	g_autoptr(GBytes) reply = pack(&answer->base);
+	v1__allocatable_resources_response__free_unpacked(answer, NULL);
 	rpc_reply(call, reply);
 }
 
@@ -209,10 +210,7 @@ static void answer_get(SimState *state, RpcCall *call, const V1__GetPodResources
 	sim_state_clean_up(state);
 	if (list->n_pod_resources > 0 && strcmp(asked->pod_namespace, "default") == 0) {
 		answer.pod_resources = list->pod_resources[0];
-		gsize size = protobuf_c_message_get_packed_size(&answer.base);
-		guint8 *data = g_malloc(size + 1);
-		protobuf_c_message_pack(&answer.base, data);
-		g_autoptr(GBytes) reply = g_bytes_new_take(data, size);
+		g_autoptr(GBytes) reply = pack(&answer.base);
 		rpc_reply(call, reply);
 	} else {
 		g_autofree char *text = g_strdup_printf("pod %s in namespace %s not found",
