@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/discovery.h"
+#include "bench/link.h"
 #include "bench/load.h"
 #include "bench/results.h"
 #include "bench/session.h"
@@ -27,9 +28,9 @@ enum {
 
 static struct {
 	char *floor, *daemon, *backend_dir;
-	int rounds, calls, idle_s, pushes, restarts;
+	int rounds, calls, idle_s, pushes, restarts, cuts;
 	gboolean json, quick;
-} options = {.rounds = 5, .calls = 4000, .idle_s = 10, .pushes = 20, .restarts = 100};
+} options = {.rounds = 5, .calls = 4000, .idle_s = 10, .pushes = 20, .restarts = 100, .cuts = 200};
 
 static Rpc *rpc;
 static Results *results;
@@ -162,8 +163,6 @@ static void measure_push(int which, guint slots)
 		double value = push_ms(session, i % 2 != 0);
 
 		g_array_append_val(values, value);
-
-		g_array_append_val(values, value);
 	}
 	add(session, first, "ms", session->listed_ms);
 	add(session, p50, "ms", results_percentile(values, 0.5));
@@ -211,6 +210,64 @@ static void measure_choices(void)
 	measure_choice(session, devices, n, n / 2);
 	measure_choice(session, devices, n, n);
 	session_end(session);
+}
+
+/* --- a link is cut --- */
+
+static gboolean has_healthy(const Session *session, gpointer data)
+{
+	return session_plugin(session, 0)->n_healthy == *(gsize *)data;
+}
+
+/* sysfs says it first; nobody looks there until the kernel tells of the carrier. */
+static double cut_ms(Session *session, const Link *link)
+{
+	gsize all = session->subject->slots;
+	gsize others = all - 1;
+	gint64 began_us;
+	double value;
+
+	subject_set_link(session->node, FALSE);
+	session_settle(BETWEEN_CHANGES_MS);
+	began_us = g_get_monotonic_time();
+	link_set_carrier(link, FALSE);
+	session_wait(session, has_healthy, &others);
+	value = (double)(session_plugin(session, 0)->listed_us - began_us) / 1000;
+	subject_set_link(session->node, TRUE);
+	link_set_carrier(link, TRUE);
+	link_nudge(link);
+	session_wait(session, has_healthy, &all);
+	return value;
+}
+
+static void measure_cuts(const Link *link)
+{
+	struct subject subject = subject_of(SUBJECT_DAEMON, SUBJECT_PCI, 1, HCAS);
+	Session *session = session_begin(rpc, &subject);
+	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
+
+	for (int i = 0; i < options.cuts; i++) {
+		double value = cut_ms(session, link);
+
+		g_array_append_val(values, value);
+	}
+	add(session, "link cut to list, p50", "ms", results_percentile(values, 0.5));
+	add(session, "link cut to list, p99", "ms", results_percentile(values, 0.99));
+	add(session, "link cut to list, worst", "ms", results_percentile(values, 1));
+	session_end(session);
+}
+
+static void measure_links(void)
+{
+	g_autofree char *why = NULL;
+	Link *link = link_new(SUBJECT_INTERFACE, &why);
+
+	if (link == NULL) {
+		g_printerr("rdmadp-bench: no link to cut: %s\n", why);
+		return;
+	}
+	measure_cuts(link);
+	link_free(link);
 }
 
 /* --- kubelet restarts --- */
@@ -299,6 +356,8 @@ static void run_all(void)
 		measure_pushes(which);
 	if (options.daemon)
 		measure_choices();
+	if (options.daemon && options.cuts > 0)
+		measure_links();
 	if (options.daemon && options.restarts > 0)
 		measure_restarts(SUBJECT_DAEMON);
 	if (options.backend_dir)
@@ -322,6 +381,7 @@ static void parse_options(int *argc, char ***argv)
 		{"pushes", 0, 0, G_OPTION_ARG_INT, &options.pushes, "changes for each size; 20",
 		 "N"},
 		{"restarts", 0, 0, G_OPTION_ARG_INT, &options.restarts, "of the kubelet; 100", "N"},
+		{"cuts", 0, 0, G_OPTION_ARG_INT, &options.cuts, "of a link; 200", "N"},
 		{"quick", 0, 0, G_OPTION_ARG_NONE, &options.quick,
 		 "the least of everything: a smoke test", NULL},
 		{"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "print JSON", NULL},
@@ -340,7 +400,7 @@ static void parse_options(int *argc, char ***argv)
 	if (!options.quick)
 		return;
 	options.rounds = options.idle_s = 1;
-	options.pushes = options.restarts = 2;
+	options.pushes = options.restarts = options.cuts = 2;
 	options.calls = 20;
 }
 

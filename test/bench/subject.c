@@ -208,3 +208,9 @@ void subject_change_one(const struct subject *subject, const char *node, const P
 	else
 		write_mock(node, is_healthy);
 }
+
+void subject_set_link(const char *node, gboolean is_active)
+{
+	write_file(node, "sys/class/infiniband/mlx5_0/ports/1/state",
+		   is_active ? "4: ACTIVE\n" : "1: DOWN\n");
+}

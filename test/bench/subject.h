@@ -33,6 +33,10 @@ Process *subject_start(const struct subject *subject, const char *node);
 /* Makes one device change its health, between good and bad. */
 void subject_change_one(const struct subject *subject, const char *node, const Process *process,
 			gboolean is_healthy);
+/* The first device on the pci bus has an interface of this name; what sysfs says of the
+ * state of its port. */
+#define SUBJECT_INTERFACE "ens0np0"
+void subject_set_link(const char *node, gboolean is_active);
 /* A temporary directory whose 'sys' has that many PCI functions. */
 char *subject_make_crowd(const struct big_tree *crowd);
 void subject_remove_node(const char *node);
