@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attribute that blocks whoever reads it, as when an adapter's firmware does not answer:
- * on a machine of eight adapters, one of which has a FIFO in its place. */
+/* Attributes that block whoever reads them, as when an adapter's firmware does not answer,
+ * or that cannot be read at all: on a machine of eight adapters. */
 #include "system/node.h"
 
 #include <fcntl.h>
@@ -26,6 +26,9 @@
 #define DOWN "remove " STATE "\nfile " STATE " = 1: DOWN\n"
 #define ACTIVE "remove " STATE "\nfile " STATE " = 4: ACTIVE\n"
 
+#define OTHER_STATE "sys/class/infiniband/mlx5_1/ports/1/state"
+#define LAYER "sys/class/infiniband/mlx5_5/ports/1/link_layer"
+
 #define LIST(healthy) "{\"event\":\"list\",\"devices\":8,\"healthy\":" healthy "}"
 #define LISTS "{\"event\":\"list\"}"
 
@@ -33,11 +36,14 @@
 	"health = { poll = 0.1; down_delay = 0.0; up_delay = 0.0; unknown_limit = 3600.0; };"
 #define HASTY "health = { poll = 0.1; down_delay = 0.0; up_delay = 0.0; unknown_limit = 0.5; };"
 
+#define CONFIG(selectors)                                                                          \
+	"{\"configList\":[{\"resourceName\":\"hca\",\"rdmaHcaMax\":8,"                             \
+	"\"selectors\":{" selectors "}}]}"
+
 static int set_up(void **state)
 {
 	struct node *node = node_new(MACHINE);
-	node_resources(node, "{\"configList\":[{\"resourceName\":\"hca\",\"rdmaHcaMax\":8,"
-			     "\"selectors\":{\"vendors\":[\"15b3\"]}}]}");
+	node_resources(node, CONFIG("\"vendors\":[\"15b3\"]"));
 	*state = node;
 	return 0;
 }
@@ -146,6 +152,53 @@ static void one_that_was_unhealthy_and_hangs(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+static gboolean has_reader(const struct node *node)
+{
+	g_autofree char *path = g_build_filename(node->root, STATE, NULL);
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The adapter that the node itself uses, say. */
+static void one_that_no_resource_selects_is_not_looked_at(void **state)
+{
+	struct node *node = *state;
+	node_resources(node, CONFIG("\"rdmaDevices\":[\"mlx5_1\"]"));
+	start(node, HASTY);
+	node_kubelet_says(node, LIST("8"));
+	fixture_apply(node->root, FIFO);
+	for (guint i = 0; i < 3; i++) {
+		fixture_write(node->root, OTHER_STATE, "1: DOWN");
+		node_kubelet_says(node, LIST("0"));
+		fixture_write(node->root, OTHER_STATE, "4: ACTIVE");
+		node_kubelet_says(node, LIST("8"));
+	}
+	assert_false(has_reader(node));
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
+/* It was InfiniBand when it could be read. */
+static void a_link_layer_that_cannot_be_read_changes_nothing(void **state)
+{
+	struct node *node = *state;
+	node_resources(node, CONFIG("\"linkTypes\":[\"infiniband\"]"));
+	start(node, PATIENT);
+	node_kubelet_says(node, LIST("8"));
+	fixture_apply(node->root, "remove " LAYER "\ndir " LAYER "\n");
+	for (guint i = 0; i < 3; i++) {
+		process_signal(node->daemon, SIGHUP);
+		node_daemon_says(node, "configuration read again");
+	}
+	fixture_write(node->root, OTHER_STATE, "1: DOWN");
+	node_kubelet_says(node, LIST("7"));
+	assert_int_equal(process_count(node->kubelet, LISTS), 2);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -154,6 +207,8 @@ int main(void)
 		TEST(all_are_listed_at_once_and_the_one_when_it_is_due),
 		TEST(one_that_hangs_and_answers_at_last),
 		TEST(one_that_was_unhealthy_and_hangs),
+		TEST(one_that_no_resource_selects_is_not_looked_at),
+		TEST(a_link_layer_that_cannot_be_read_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
