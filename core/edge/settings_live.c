@@ -7,7 +7,8 @@
 static gboolean is_live(const char *path)
 {
 	return g_str_has_prefix(path, "log.") || g_str_has_prefix(path, "health.") ||
-	       g_str_has_prefix(path, "status_") || strcmp(path, "retire_after") == 0;
+	       g_str_has_prefix(path, "status_") || g_str_has_prefix(path, "mode_label") ||
+	       strcmp(path, "retire_after") == 0;
 }
 
 static gsize size_of(enum setting_kind kind)

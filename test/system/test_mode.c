@@ -159,6 +159,24 @@ static void a_label_that_comes_late_changes_nothing(void **state)
 	end(node);
 }
 
+/* The daemon was started before somebody wrote where the labels are. */
+static void the_labels_file_may_be_named_later(void **state)
+{
+	struct node *node = node_with_label(TRUE);
+	g_autofree char *settings =
+		g_strdup_printf("mode_label_file = \"%s/labels\";\n", node->root);
+	(void)state;
+	node_settings(node, "");
+	start_kubelet(node);
+	node_start_daemon(node);
+	node_daemon_says(node, RES ": its mode is \"auto\", and mode_label_file is not set");
+	await_allocatable(node, N_SHARED);
+	node_settings(node, settings);
+	node_daemon_says(node, "node node-7 has exclusive label, enabling exclusive mode");
+	await_allocatable(node, N_EXCLUSIVE);
+	end(node);
+}
+
 /* There is no podresources socket: the node's label at the start is all there is, and a
  * change of it is not followed. */
 static void without_podresources_nothing_is_switched(void **state)
@@ -183,6 +201,7 @@ int main(void)
 		cmocka_unit_test(an_exclusive_node_is_so_from_the_start),
 		cmocka_unit_test(what_pods_hold_decides_at_the_start),
 		cmocka_unit_test(a_label_that_comes_late_changes_nothing),
+		cmocka_unit_test(the_labels_file_may_be_named_later),
 		cmocka_unit_test(without_podresources_nothing_is_switched),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,8 @@ static void some_keys_are_taken_and_others_named(void **state)
 	g_autoptr(Settings) running = parse("retire_after = 5.0; status_socket = \"/a\";");
 	g_autoptr(Settings) fresh =
 		parse("log = { level = \"debug\"; }; health = { missing_scans = 7; };"
-		      "status_socket = \"/b\"; status_group = \"rdma\"; cdi_dir = \"/other\";");
+		      "status_socket = \"/b\"; status_group = \"rdma\"; cdi_dir = \"/other\";"
+		      "mode_label = \"a/b\"; mode_label_file = \"/labels\";");
 	g_autoptr(GPtrArray) others = g_ptr_array_new();
 
 	(void)state;
@@ -49,6 +50,8 @@ static void some_keys_are_taken_and_others_named(void **state)
 	assert_true(running->retire_after_s == 600);
 	assert_string_equal(running->status_socket, "/b");
 	assert_string_equal(running->status_group, "rdma");
+	assert_string_equal(running->mode_label, "a/b");
+	assert_string_equal(running->mode_label_file, "/labels");
 	assert_string_equal(running->cdi_dir, "/var/run/cdi");
 	assert_int_equal(others->len, 1);
 	assert_string_equal(g_ptr_array_index(others, 0), "cdi_dir");
