@@ -87,27 +87,35 @@ GByteArray *shared_bad_slots(const ResourceConfig *config, GPtrArray *hcas)
 	return bad;
 }
 
-static int node_of(GPtrArray *hcas, guint slot)
+/* The NUMA nodes (int) of the HCAs that count, empty if they are not to be told. All or
+ * nothing: a scheduler must not prefer a slot because it says less. */
+static GArray *numa_nodes(const ResourceConfig *config, GPtrArray *hcas)
 {
-	return hca_numa_node(g_ptr_array_index(hcas, slot % hcas->len));
+	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(int));
+
+	for (guint i = 0; config->topology == 1 && i < hcas->len; i++) {
+		const struct hca *hca = g_ptr_array_index(hcas, i);
+		int node = hca_numa_node(hca);
+
+		if (!hca_counts(hca))
+			continue;
+		if (node < 0)
+			return g_array_set_size(nodes, 0);
+		g_array_append_val(nodes, node);
+	}
+	return nodes;
 }
 
-/* All or nothing: a scheduler must not prefer a slot because it says less. */
-static gboolean knows_topology(const ResourceConfig *config, GPtrArray *hcas)
+static int node_of(const GArray *nodes, guint slot)
 {
-	if (config->topology != 1)
-		return FALSE;
-	for (guint i = 0; i < hcas->len; i++)
-		if (node_of(hcas, i) < 0)
-			return FALSE;
-	return TRUE;
+	return nodes->len == 0 ? -1 : g_array_index(nodes, int, slot % nodes->len);
 }
 
 void shared_add_slots(Snapshot *snapshot, const ResourceConfig *config, GPtrArray *hcas,
 		      SlotIds **ids)
 {
 	g_autoptr(GByteArray) bad = shared_bad_slots(config, hcas);
-	gboolean topology = knows_topology(config, hcas);
+	g_autoptr(GArray) nodes = numa_nodes(config, hcas);
 
 	if (*ids == NULL || slot_ids_count(*ids) != bad->len) {
 		slot_ids_unref(*ids);
@@ -115,7 +123,7 @@ void shared_add_slots(Snapshot *snapshot, const ResourceConfig *config, GPtrArra
 	}
 	snapshot_share_ids(snapshot, *ids);
 	for (guint i = 0; i < bad->len; i++)
-		snapshot_next_slot(snapshot, !bad->data[i], topology ? node_of(hcas, i) : -1);
+		snapshot_next_slot(snapshot, !bad->data[i], node_of(nodes, i));
 }
 
 /* --- Allocate --- */

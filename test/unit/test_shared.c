@@ -185,13 +185,16 @@ static void slots_carry_numa_nodes_if_asked_and_all_are_known(G_GNUC_UNUSED void
 {
 	static const struct {
 		const char *config;
-		const char *third; /* the third HCA */
+		const char *third; /* the third device */
 		int nodes[4];
 	} table[] = {
 		{"hcaMax=4", "c numa=1 rdma=r uverbs=2 cm", {-1, -1, -1, -1}},
 		{"hcaMax=4 topology=0", "c numa=1 rdma=r uverbs=2 cm", {-1, -1, -1, -1}},
 		{"hcaMax=4 topology=1", "c numa=1 rdma=r uverbs=2 cm", {0, 3, 1, 0}},
 		{"hcaMax=4 topology=1", "c rdma=r uverbs=2 cm", {-1, -1, -1, -1}},
+		/* what never was an HCA here has no say */
+		{"hcaMax=4 topology=1", "c driver=vfio-pci", {0, 3, 0, 3}},
+		{"hcaMax=4 topology=1", "c numa=1 driver=vfio-pci", {0, 3, 0, 3}},
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
