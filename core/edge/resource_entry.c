@@ -362,11 +362,10 @@ static void finish_mode(const struct entry *entry, GPtrArray *findings)
 	if (mode == RESOURCE_SHARED && entry->allocation_policy != NULL)
 		reader_warning(entry->allocation_policy, findings,
 			       "has no effect in shared mode, where every pod gets all devices");
-	if (mode == RESOURCE_EXCLUSIVE && (entry->config->health_policy == HEALTH_ANY_DEVICE ||
-					   entry->config->health_policy == HEALTH_ALL_DEVICES))
+	if (mode == RESOURCE_EXCLUSIVE && entry->config->health_policy == HEALTH_ALL_DEVICES)
 		reader_warning(entry->health_policy, findings,
-			       "has no effect in exclusive mode, where every device has its own "
-			       "health");
+			       "\"allDevices\" has no effect in exclusive mode, where every device "
+			       "has its own health");
 }
 
 ResourceConfig *resource_parse_entry(const JsonValue *object, GPtrArray *findings)
