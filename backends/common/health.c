@@ -57,6 +57,20 @@ static bool is_active(const char *text)
 	return port_state_parse(text) >= RDMADP_PORT_ACTIVE;
 }
 
+/* What a port waits for that has a cable and is not up. */
+static const char *why_init(const struct look *look, const char *ib_dir, uint32_t port)
+{
+	char dir[SYSFS_PATH];
+	char layer[SYSFS_TEXT];
+
+	if (snprintf(dir, sizeof(dir), "%s/ports/%u", ib_dir, port) >= SYSFS_PATH ||
+	    !sysfs_read_in(look->sysfs, dir, "link_layer", layer))
+		return "";
+	if (strcmp(layer, "InfiniBand") == 0)
+		return ": it waits for a subnet manager";
+	return ": an iWARP port waits for an IPv4 address of its interface";
+}
+
 static void look_at_port(struct look *look, const char *ib_dir, const char *name, uint32_t port)
 {
 	char path[SYSFS_PATH];
@@ -74,7 +88,9 @@ static void look_at_port(struct look *look, const char *ib_dir, const char *name
 	else if (is_active(text))
 		note(look, FOUND_ACTIVE, "%s port %u is '%s'", name, port, text);
 	else
-		note(look, FOUND_DOWN, "%s port %u is '%s'", name, port, text);
+		note(look, FOUND_DOWN, "%s port %u is '%s'%s", name, port, text,
+		     port_state_parse(text) == RDMADP_PORT_INIT ? why_init(look, ib_dir, port)
+								: "");
 }
 
 static const struct rdmadp_node *find_uverbs(const struct rdmadp_device *device, const char *name)

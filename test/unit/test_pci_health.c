@@ -67,7 +67,8 @@ static void health_follows_the_port(void **state)
 		const char *state, *health;
 	} cases[] = {
 		{"1: DOWN", "link mlx5_0 port 1 is '1: DOWN'"},
-		{"2: INIT", "link mlx5_0 port 1 is '2: INIT'"},
+		{"2: INIT", "link mlx5_0 port 1 is '2: INIT': an iWARP port waits for an IPv4 "
+			    "address of its interface"},
 		{"3: ARMED", "link mlx5_0 port 1 is '3: ARMED'"},
 		{"0: NOP", "link mlx5_0 port 1 is '0: NOP'"},
 		{"5: ACTIVE_DEFER", "ok mlx5_0 port 1 is '5: ACTIVE_DEFER'"},
@@ -82,6 +83,17 @@ static void health_follows_the_port(void **state)
 		set_state(machine, "mlx5_0", cases[i].state);
 		ASSERT_HEALTH(machine, "0000:3b:00.0", cases[i].health);
 	}
+	machine_free(machine);
+}
+
+static void an_infiniband_port_waits_for_its_manager(void **state)
+{
+	struct machine *machine = machine_scanned(pci, "f04-issm-subset");
+
+	(void)state;
+	set_state(machine, "mlx5_0", "2: INIT");
+	ASSERT_HEALTH(machine, "0000:17:00.0",
+		      "link mlx5_0 port 1 is '2: INIT': it waits for a subnet manager");
 	machine_free(machine);
 }
 
@@ -258,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_of_whole_machines),
 		cmocka_unit_test(health_follows_the_port),
+		cmocka_unit_test(an_infiniband_port_waits_for_its_manager),
 		cmocka_unit_test(an_interface_that_is_down_is_named),
 		cmocka_unit_test(a_vf_follows_its_uplink),
 		cmocka_unit_test(a_vf_without_uplink_in_view_is_judged_by_itself),
