@@ -44,6 +44,20 @@ static struct offer_rules rules_of(const ResourceConfig *config, const struct po
 
 /* --- life --- */
 
+/* What is right here and has consequences that its author may not expect. */
+static void pool_say_config(const ResourceConfig *config, const Settings *settings)
+{
+	if (config->mode == RESOURCE_AUTO && settings->mode_label_file[0] == '\0')
+		log_warning(
+			config->full_name,
+			"its mode is \"auto\", and mode_label_file is not set: it stays shared");
+	if (strstr(config->prefix, "huawei.com") != NULL)
+		log_info(config->full_name,
+			 "ascend-for-volcano (seen up to v26.1) takes every resource with "
+			 "'huawei.com' in its name for an NPU: for pods that it schedules use "
+			 "another resourcePrefix");
+}
+
 Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 {
 	Pool *pool = g_new0(Pool, 1);
@@ -56,10 +70,7 @@ Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 	resource_set_probe(offer_resource(pool->offer), &probe);
 	pool->asked_from_us = -1;
 	pool->answered_us = -1;
-	if (config->mode == RESOURCE_AUTO && host->settings->mode_label_file[0] == '\0')
-		log_warning(
-			config->full_name,
-			"its mode is \"auto\", and mode_label_file is not set: it stays shared");
+	pool_say_config(config, host->settings);
 	pool->double_watch =
 		double_watch_new(host->holders, config->full_name, DOUBLE_WATCH_DELAY_MS);
 	pool->plugin = kubelet_add(

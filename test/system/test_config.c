@@ -182,6 +182,24 @@ static void a_node_without_rdma_stays_up_with_0_devices(void **state)
 	(void)state;
 }
 
+/* Nothing is wrong here, and yet a scheduler of the field would not schedule the pods. */
+static void a_prefix_that_a_scheduler_misreads_is_told(void **state)
+{
+	struct node *node = *state;
+	node_resources(node,
+		       "{\"configList\":[{\"resourceName\":\"a\",\"rdmaHcaMax\":2,"
+		       "\"resourcePrefix\":\"huawei.com\",\"selectors\":{\"buses\":[\"mock\"]}},"
+		       "{\"resourceName\":\"b\",\"rdmaHcaMax\":2,"
+		       "\"selectors\":{\"buses\":[\"mock\"]}}]}");
+	node_mock(node, "");
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	node_daemon_says(node, "info: huawei.com/a: ascend-for-volcano");
+	assert_int_equal(process_count(node->daemon, "ascend-for-volcano"), 1);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 static void no_kubelet_directory_is_waited_for(void **state)
 {
 	struct node *node = *state;
@@ -211,6 +229,7 @@ int main(void)
 		TEST(paths_on_the_command_line_may_be_relative),
 		TEST(a_missing_backend_leaves_its_resource_at_0_and_the_others_run),
 		cmocka_unit_test(a_node_without_rdma_stays_up_with_0_devices),
+		TEST(a_prefix_that_a_scheduler_misreads_is_told),
 		TEST(no_kubelet_directory_is_waited_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
