@@ -70,12 +70,18 @@ void report_id(struct report *report, const char *dir, const char *file, const c
 }
 
 /* Firmware can name a node that the machine does not have. */
-static bool has_node(const struct sysfs *sysfs, uint32_t node)
+static bool has_node(struct scan *scan, uint32_t node)
 {
+	uint64_t bit = node < 64 ? UINT64_C(1) << node : 0;
 	char path[64];
 
+	if (scan->numa_nodes & bit)
+		return true;
 	snprintf(path, sizeof(path), NODES_DIR "/node%u", (unsigned int)node);
-	return sysfs_exists(sysfs, path) || !sysfs_exists(sysfs, NODES_DIR);
+	if (!sysfs_exists(scan->sysfs, path) && sysfs_exists(scan->sysfs, NODES_DIR))
+		return false;
+	scan->numa_nodes |= bit;
+	return true;
 }
 
 void report_numa(struct report *report, const char *dir)
@@ -86,7 +92,7 @@ void report_numa(struct report *report, const char *dir)
 	if (!sysfs_read_in(report->scan->sysfs, dir, "numa_node", text) ||
 	    !text_unsigned(text, 10, &node) || node > MAX_NUMA)
 		return;
-	if (has_node(report->scan->sysfs, node))
+	if (has_node(report->scan, node))
 		report->device.numa_node = (int32_t)node;
 	else
 		sysfs_say_once(report->scan->sysfs, RDMADP_LOG_WARNING,

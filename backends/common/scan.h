@@ -2,6 +2,8 @@
 /* What one discover of a bus works with, from its start to its end. */
 #pragma once
 
+#include <stdint.h>
+
 #include "common/arena.h"
 #include "common/class_index.h"
 #include "common/port_probe.h"
@@ -12,6 +14,7 @@ struct scan {
 	struct arena arena;
 	struct class_index index;
 	struct list port_reads; /* struct port_read *: states still to be read */
+	uint64_t numa_nodes; /* those below 64 that are known to exist */
 };
 
 /* Reads the classes. What it returns, scan_end takes back, also after a failure. */
