@@ -41,3 +41,11 @@ gboolean commands_use_state(const Options *options)
 {
 	return options->sysfs == NULL;
 }
+
+void commands_write_left_out(JsonWriter *json, const char *name, const struct survey_bus *bus)
+{
+	json_begin_array(json, name);
+	for (guint i = 0; i < bus->left_out->len; i++)
+		json_add_string(json, NULL, bus->left_out->pdata[i]);
+	json_end_array(json);
+}

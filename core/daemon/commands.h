@@ -33,6 +33,9 @@ void commands_print_errors(const char *path, GPtrArray *findings);
 /* TRUE if what the daemon remembers is about the tree that is looked at. */
 gboolean commands_use_state(const Options *options);
 
+/* An array of what the backend reported in vain. */
+void commands_write_left_out(JsonWriter *json, const char *name, const struct survey_bus *bus);
+
 /* --- how a device is described; all owned by the caller --- */
 
 char *describe_ids(const Device *device); /* "15b3:101d" */

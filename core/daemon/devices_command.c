@@ -74,6 +74,9 @@ static char *text_for_people(const Survey *survey)
 
 		if (bus->trouble != NULL)
 			g_string_append_printf(text, "%s\n", bus->trouble);
+		for (guint j = 0; j < bus->left_out->len; j++)
+			g_string_append_printf(text, "backend %s: %s\n", bus->name,
+					       (const char *)bus->left_out->pdata[j]);
 		for (guint j = 0; j < bus->devices->len; j++)
 			add_row(table, survey, bus, g_ptr_array_index(bus->devices, j));
 		n += bus->devices->len;
@@ -111,6 +114,14 @@ static char *text_json(const Survey *survey)
 	}
 	json_end_array(json);
 	json_add_string(json, "rdmaNetnsMode", survey->netns_is_exclusive ? "exclusive" : "shared");
+	json_begin_object(json, "leftOut");
+	for (guint i = 0; i < survey->buses->len; i++) {
+		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);
+
+		if (bus->left_out->len > 0)
+			commands_write_left_out(json, bus->name, bus);
+	}
+	json_end_object(json);
 	json_begin_object(json, "trouble");
 	for (guint i = 0; i < survey->buses->len; i++) {
 		const struct survey_bus *bus = g_ptr_array_index(survey->buses, i);

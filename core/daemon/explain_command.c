@@ -65,6 +65,14 @@ static void append_table(GString *text, const Survey *survey,
 		g_string_append(text, rows);
 }
 
+/* Devices that no resource can have. */
+static void append_left_out(GString *text, const struct survey_bus *bus)
+{
+	for (guint i = 0; i < bus->left_out->len; i++)
+		g_string_append_printf(text, "  backend %s: %s\n", bus->name,
+				       (const char *)bus->left_out->pdata[i]);
+}
+
 static void append_resource(GString *text, const Survey *survey,
 			    const struct survey_resource *resource)
 {
@@ -74,6 +82,7 @@ static void append_resource(GString *text, const Survey *survey,
 	for (guint i = 0; i < reasons->len; i++)
 		g_string_append_printf(text, "  %s\n",
 				       ((const struct finding *)reasons->pdata[i])->text);
+	append_left_out(text, resource->bus);
 	append_table(text, survey, resource);
 }
 
@@ -126,6 +135,7 @@ static void write_resource(JsonWriter *json, const Survey *survey,
 	for (guint i = 0; i < reasons->len; i++)
 		json_add_string(json, NULL, ((const struct finding *)reasons->pdata[i])->text);
 	json_end_array(json);
+	commands_write_left_out(json, "leftOut", resource->bus);
 	json_begin_array(json, "verdicts");
 	for (guint i = 0; i < resource->bus->devices->len; i++)
 		write_device(json, survey, resource, g_ptr_array_index(resource->bus->devices, i));

@@ -21,6 +21,7 @@ static void survey_bus_free(gpointer data)
 	g_free(bus->name);
 	g_free(bus->trouble);
 	g_ptr_array_unref(bus->devices);
+	g_ptr_array_unref(bus->left_out);
 	g_hash_table_unref(bus->health);
 	g_free(bus);
 }
@@ -45,6 +46,7 @@ static void survey_add_bus(Survey *survey, const char *name)
 	bus = g_new0(struct survey_bus, 1);
 	bus->name = g_strdup(name);
 	bus->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	bus->left_out = g_ptr_array_new_with_free_func(g_free);
 	bus->health = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_ptr_array_add(survey->buses, bus);
 }

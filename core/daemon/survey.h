@@ -19,6 +19,7 @@ struct survey_bus {
 	char *trouble; /* why there are no devices: refused, or the scan failed; or NULL */
 	const struct rdmadp_backend *vtable; /* NULL if it was refused */
 	GPtrArray *devices; /* Device *, sorted, as they are known; never NULL */
+	GPtrArray *left_out; /* char *: what the backend reported in vain, and why */
 	GHashTable *health; /* identity -> struct rdmadp_health *; none: no answer in time */
 };
 

@@ -46,6 +46,21 @@ static void look_fail(struct look *look, const char *trouble)
 	look_end(look);
 }
 
+static void note_double(gpointer data, gpointer user_data)
+{
+	struct survey_bus *bus = user_data;
+
+	g_ptr_array_add(bus->left_out, g_strdup_printf("device '%s' is left out: another one has "
+						       "its identity '%s'",
+						       device_id(data), device_identity(data)));
+}
+
+static void look_take_left_out(struct look *look, const GPtrArray *left_out)
+{
+	for (guint i = 0; left_out != NULL && i < left_out->len; i++)
+		g_ptr_array_add(look->bus->left_out, g_strdup(left_out->pdata[i]));
+}
+
 /* Health is asked for what was seen now, shown is what is known. */
 static void look_take(struct look *look, Backend *backend, GPtrArray *found)
 {
@@ -60,7 +75,9 @@ static void look_take(struct look *look, Backend *backend, GPtrArray *found)
 	if (before != NULL)
 		inventory_restore(inventory, bus->name, before->devices);
 	inventory_update(inventory, bus->name, found, &change);
+	g_ptr_array_foreach(change.doubles, note_double, bus);
 	inventory_change_clear(&change);
+	look_take_left_out(look, backend_left_out(backend));
 	entries = inventory_list(inventory, bus->name);
 	for (guint i = 0; i < entries->len; i++) {
 		const struct inventory_entry *entry = g_ptr_array_index(entries, i);

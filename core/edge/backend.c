@@ -29,6 +29,7 @@ void backend_unref(Backend *backend)
 	inbox_unref(backend->inbox);
 	workers_unref(backend->workers);
 	g_hash_table_unref(backend->reads);
+	g_clear_pointer(&backend->left_out, g_ptr_array_unref);
 	pthread_cond_destroy(&backend->ended);
 	pthread_mutex_destroy(&backend->lock);
 	instance_clear(&backend->instance);
@@ -40,6 +41,7 @@ static void report_free(gpointer data)
 	struct report *report = data;
 
 	g_clear_pointer(&report->devices, g_ptr_array_unref);
+	g_clear_pointer(&report->left_out, g_ptr_array_unref);
 	g_clear_error(&report->error);
 	device_unref(report->device);
 	if (report->backend)
@@ -57,12 +59,14 @@ gboolean backend_is_stopping(Backend *backend)
 	return stopping;
 }
 
-void backend_post_scan(Backend *backend, GPtrArray *devices, GError *error, gboolean event_driven)
+void backend_post_scan(Backend *backend, GPtrArray *devices, GPtrArray *left_out, GError *error,
+		       gboolean event_driven)
 {
 	struct report *report = g_new0(struct report, 1);
 
 	report->kind = REPORT_SCAN;
 	report->devices = devices;
+	report->left_out = left_out;
 	report->error = error;
 	report->event_driven = event_driven;
 	inbox_post(backend->inbox, report);
@@ -132,6 +136,8 @@ static void receive(gpointer item, gpointer data)
 
 	switch (report->kind) {
 	case REPORT_SCAN:
+		g_clear_pointer(&backend->left_out, g_ptr_array_unref);
+		backend->left_out = g_steal_pointer(&report->left_out);
 		callbacks->scanned(backend, report->devices, report->error, report->event_driven,
 				   backend->data);
 		break;
@@ -172,7 +178,7 @@ static void start_scanner(Backend *backend)
 
 	backend->has_scanner = result == 0;
 	if (!backend->has_scanner)
-		backend_post_scan(backend, NULL,
+		backend_post_scan(backend, NULL, NULL,
 				  g_error_new(BACKEND_ERROR, BACKEND_ERROR_INIT,
 					      "backend '%s': no scan thread could be started: %s",
 					      backend_name(backend), g_strerror(result)),
@@ -234,6 +240,11 @@ gint64 backend_scan_age(Backend *backend)
 	since = backend->scan_since;
 	pthread_mutex_unlock(&backend->lock);
 	return since == 0 ? -1 : (g_get_monotonic_time() - since) / MS;
+}
+
+const GPtrArray *backend_left_out(const Backend *backend)
+{
+	return backend->left_out;
 }
 
 const char *backend_name(const Backend *backend)

@@ -62,6 +62,10 @@ void backend_scan(Backend *backend);
  * event-driven. */
 void backend_scan_event(Backend *backend);
 
+/* Which devices the last scan that ended has reported in vain, because they break the
+ * contract, and how (char *); NULL if none. Borrowed until the next scan is told. */
+const GPtrArray *backend_left_out(const Backend *backend);
+
 /* For how long the present scan runs, or one that was asked for has not begun, in
  * milliseconds; -1 when there is none. */
 gint64 backend_scan_age(Backend *backend);

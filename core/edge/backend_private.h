@@ -34,6 +34,7 @@ struct backend {
 	struct backend_callbacks callbacks;
 	gpointer data;
 	GHashTable *reads; /* identity -> struct report *, both borrowed */
+	GPtrArray *left_out; /* char *, by the last scan that came back; NULL: nothing */
 	guint scan_limit_ms;
 	GSource *overdue; /* NULL while no scan is expected */
 };
@@ -44,6 +45,7 @@ enum report_kind { REPORT_SCAN, REPORT_HINT, REPORT_HEALTH };
 struct report {
 	enum report_kind kind;
 	GPtrArray *devices;
+	GPtrArray *left_out;
 	GError *error;
 	gboolean event_driven;
 	Backend *backend; /* a reference; of a health read, as the ones below */
@@ -55,8 +57,9 @@ struct report {
 void backend_unref(Backend *backend);
 gboolean backend_is_stopping(Backend *backend);
 
-/* Takes devices and error over. */
-void backend_post_scan(Backend *backend, GPtrArray *devices, GError *error, gboolean event_driven);
+/* Takes both lists and the error over; each may be NULL. */
+void backend_post_scan(Backend *backend, GPtrArray *devices, GPtrArray *left_out, GError *error,
+		       gboolean event_driven);
 
 /* The owner's thread: a scan may run from now on; none may any more. */
 void backend_watch_scan(Backend *backend);

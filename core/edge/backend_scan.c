@@ -56,16 +56,19 @@ static void scanner_scan(struct scanner *scanner, gboolean is_event)
 	Backend *backend = scanner->backend;
 	gboolean event_driven = scanner->events.first != 0 || is_event;
 	GPtrArray *devices = NULL;
+	GPtrArray *left_out = NULL;
 	GError *error = NULL;
 
 	scanner->events.first = 0;
 	if (scanner_start_instance(scanner, &error))
 		devices = instance_discover(&backend->instance, scanner->collector, emit_to_scanner,
 					    scanner, &error);
+	if (devices != NULL)
+		left_out = collector_complaints(scanner->collector);
 	pthread_mutex_lock(&backend->lock);
 	backend->scan_since = 0;
 	pthread_mutex_unlock(&backend->lock);
-	backend_post_scan(backend, devices, error, event_driven);
+	backend_post_scan(backend, devices, left_out, error, event_driven);
 }
 
 static void scanner_take_event(struct scanner *scanner, short revents)

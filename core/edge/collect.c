@@ -103,6 +103,24 @@ int collector_add(Collector *collector, const struct rdmadp_device *reported)
 	return 0;
 }
 
+static int compare_texts(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+GPtrArray *collector_complaints(const Collector *collector)
+{
+	GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+	GHashTableIter iter;
+	gpointer text;
+
+	g_hash_table_iter_init(&iter, collector->complaints);
+	while (g_hash_table_iter_next(&iter, &text, NULL))
+		g_ptr_array_add(texts, g_strdup(text));
+	g_ptr_array_sort(texts, compare_texts);
+	return texts;
+}
+
 static int compare_devices(gconstpointer a, gconstpointer b)
 {
 	return device_compare(*(const Device *const *)a, *(const Device *const *)b);

@@ -24,6 +24,9 @@ void collector_begin(Collector *collector);
  * stays so. */
 int collector_add(Collector *collector, const struct rdmadp_device *reported);
 
+/* What was wrong with devices of this scan, in any case in the same order (char *). */
+GPtrArray *collector_complaints(const Collector *collector);
+
 /* What discover returned decides. The devices (Device *, sorted by id), or NULL. */
 GPtrArray *collector_end(Collector *collector, int result, GError **error);
 

@@ -25,6 +25,15 @@
 	"]}"
 #define VENDOR ONE("\"vendors\":[\"15b3\"]")
 
+#define MOCK(id) "device " id "\\nrdma r" id " -\\nport 1 ethernet active\\nhealth ok\\n"
+#define LEFT_OUT                                                                                   \
+	"file sys/bus/mock/devices = " MOCK("a") "identity x\\n" MOCK("b") "identity x\\n" MOCK(   \
+		"c") "note bad\\x01\\n" MOCK("d") "uverbs ../../etc 1:1\\n" MOCK("012345678901234" \
+										 "567890123456789" \
+										 "012345678901234" \
+										 "567890123456789" \
+										 "0123456789") "\n"
+
 static const struct {
 	const char *name; /* of the expected text */
 	const char *machine;
@@ -50,6 +59,10 @@ static const struct {
 	 "file sys/bus/mock/devices = device a\\nrdma r0 -\\nport 1 ethernet down\\n"
 	 "uverbs infiniband/uverbs0 231:192\\nrdma_cm infiniband/rdma_cm 10:121\\nhealth down\n",
 	 ONE("\"buses\":[\"mock\"]"), "explain", 0},
+	/* What breaks the contract, and one that has another one's identity */
+	{"explain-left-out", NULL, LEFT_OUT, ONE("\"buses\":[\"mock\"]"), "explain", 0},
+	{"explain-left-out-json", NULL, LEFT_OUT, ONE("\"buses\":[\"mock\"]"), "explain --json", 0},
+	{"devices-left-out", NULL, LEFT_OUT, NULL, "devices", 0},
 	{"devices-f04-json", "f04-issm-subset", NULL, VENDOR, "devices --json", 0},
 	/* F02: the module is named, and with the module all is well */
 	{"explain-f02", "f01-roce-no-issm",
