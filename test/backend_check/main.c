@@ -82,12 +82,18 @@ static gboolean set_path(struct options *options, const char *path)
 	return TRUE;
 }
 
-static void set_root(char **root, const char *fallback)
+/* One that was named must be there: a tree without devices would pass in silence. */
+static gboolean set_root(char **root, const char *option, const char *fallback, GError **error)
 {
 	char *full = g_canonicalize_filename(*root ? *root : fallback, NULL);
+	gboolean is_usable = *root == NULL || g_file_test(full, G_FILE_TEST_IS_DIR);
 
 	g_free(*root);
 	*root = full;
+	if (!is_usable)
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "%s '%s' is no directory: there is nothing to look at", option, full);
+	return is_usable;
 }
 
 static gboolean parse_options(int *argc, char ***argv, struct options *options, gboolean *dump,
@@ -123,9 +129,8 @@ static gboolean parse_options(int *argc, char ***argv, struct options *options, 
 		return FALSE;
 	}
 	options->limit_s = (guint)limit_s;
-	set_root(&options->sysfs_root, "/sys");
-	set_root(&options->dev_root, "/dev");
-	return TRUE;
+	return set_root(&options->sysfs_root, "--sysfs", "/sys", error) &&
+	       set_root(&options->dev_root, "--dev", "/dev", error);
 }
 
 static void clear_options(struct options *options)

@@ -417,7 +417,9 @@ static void test_usage(void **state)
 	static const char *const limit[] = {"--limit", "0", NULL};
 	static const char *const twice[] = {MOCK, NULL};
 	static const char *const unknown[] = {"--colour", NULL};
-	const char *const *const wrong[] = {limit, twice, unknown};
+	static const char *const sysfs[] = {"--sysfs", "/nonexistent", NULL};
+	static const char *const dev[] = {"--dev", "/dev/null", NULL};
+	const char *const *const wrong[] = {limit, twice, unknown, sysfs, dev};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
 		struct result result = run(*state, "", MOCK, wrong[i]);
