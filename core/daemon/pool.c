@@ -133,11 +133,31 @@ char *pool_trouble(const Pool *pool)
 
 /* --- what is said --- */
 
-static void pool_say_news(Pool *pool, gint64 now_us)
+/* The problem of the only HCA, if the resource's trouble is about to be told: that has
+ * the same sentence. */
+static const char *pool_told_twice(const Pool *pool, gboolean publishes)
 {
+	GPtrArray *hcas = resource_hcas(pool_resource(pool));
+	g_autofree char *trouble = resource_trouble(pool_resource(pool));
+
+	if (!publishes || hcas->len != 1 || trouble == NULL || pool->barred != NULL ||
+	    g_strcmp0(trouble, pool->trouble) == 0)
+		return NULL;
+	return ((const struct hca *)g_ptr_array_index(hcas, 0))->missing;
+}
+
+static void pool_say_news(Pool *pool, gint64 now_us, gboolean publishes)
+{
+	const char *twice = pool_told_twice(pool, publishes);
 	g_autoptr(GPtrArray) list = news_new();
 
 	offer_tell(pool->offer, now_us, list);
+	for (guint i = list->len; twice != NULL && i > 0; i--) {
+		const struct news *news = g_ptr_array_index(list, i - 1);
+
+		if (news->level == NEWS_INFO && strstr(news->text, twice) != NULL)
+			g_ptr_array_remove_index(list, i - 1);
+	}
 	log_news(pool->config->full_name, list);
 }
 
@@ -214,7 +234,7 @@ void pool_flush(Pool *pool)
 	gint64 now_us = g_get_monotonic_time();
 	g_autoptr(Snapshot) list = offer_take_list(pool->offer, now_us);
 
-	pool_say_news(pool, now_us);
+	pool_say_news(pool, now_us, list != NULL);
 	if (list != NULL)
 		pool_publish(pool, list);
 	pool_arm_tick(pool, now_us);

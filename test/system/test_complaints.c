@@ -133,7 +133,7 @@ static const struct {
 	 "",
 	 NULL,
 	 NULL,
-	 {"'0000:00:03.0' is selected and cannot be used: no RDMA device", NULL}},
+	 {"offers nothing: its only HCA cannot be used: no RDMA device", NULL}},
 	{"28, 30: the id of the PF, and the name of the RDMA driver",
 	 MACHINES "two-sockets.txt",
 	 NULL,

@@ -192,6 +192,7 @@ static void f08_a_switchdev_function_is_told_from_its_functions(void **state)
 	assert_said(1, "warning: rdma/pf: offers nothing: its only HCA cannot be used: switchdev "
 		       "representor device: mlx5_0 carries raw packets only, no RoCE; select its "
 		       "virtual functions (pfNames)");
+	assert_said(1, "switchdev representor device: ");
 	assert_said(1, "eth3 is a switchdev representor of '0000:81:00.0'");
 	await_list(LIST("pf", 0, 0));
 	await_list(LIST("rep", 0, 0));
