@@ -227,7 +227,8 @@ static void shared_resources_may_have_the_same_device(void **state)
 {
 	(void)state;
 	start(F01, TWO(BOTH_PORTS, SECOND_PORT));
-	node_kubelet_says(node, LIST("b", 1, 1));
+	await_list(LIST("a", 2, 2));
+	await_list(LIST("b", 1, 1));
 	node_command(node, "allocate rdma/a 1 pod-a");
 	node_kubelet_says(node, ALLOCATED(FILE("rdma_cm") "," FILE("uverbs0") "," FILE("uverbs1")));
 	node_command(node, "allocate rdma/b 1 pod-b");
