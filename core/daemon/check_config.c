@@ -82,6 +82,16 @@ static void check_label(struct checked *checked, const Settings *settings, const
 	}
 }
 
+static void check_kubelet(struct checked *checked, const Settings *settings)
+{
+	if (g_file_test(settings->kubelet_dir, G_FILE_TEST_IS_DIR))
+		return;
+	findings_add(checked->findings, FINDING_WARNING,
+		     "the kubelet's directory '%s' is not there, so nothing can be registered; "
+		     "mount it, or set kubelet.device_plugins_dir",
+		     settings->kubelet_dir);
+}
+
 static void check_node(struct checked *checked, const Options *options, const Settings *settings,
 		       const ResourceFile *file)
 {
@@ -100,6 +110,8 @@ static void check_node(struct checked *checked, const Options *options, const Se
 	g_autoptr(Survey) survey = survey_take(&plan);
 	reasons_tell(survey, checked->findings);
 	check_label(checked, settings, file);
+	if (plan.use_state)
+		check_kubelet(checked, settings);
 }
 
 static const char *level_name(enum finding_level level)

@@ -251,6 +251,21 @@ static void a_label_decides_what_auto_means(void **state)
 	node_free(node);
 }
 
+static void a_kubelet_somewhere_else_is_noticed(void **state)
+{
+	struct node *node = node_new(MACHINES "f01-roce-no-issm.txt");
+	g_autofree char *text = NULL;
+	int status;
+	(void)state;
+	node_resources(node, VENDOR);
+	fixture_delete(node->root, "kubelet");
+	text = run(node, "check-config", &status);
+	assert_int_equal(status, 0);
+	assert_non_null(strstr(text, "node: warning: the kubelet's directory 'ROOT/kubelet' is "
+				     "not there, so nothing can be registered"));
+	node_free(node);
+}
+
 static void device_files_that_are_not_there_are_said(void **state)
 {
 	static const char *const wanted[] = {
@@ -345,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_is_said_as_expected),
 		cmocka_unit_test(a_label_decides_what_auto_means),
+		cmocka_unit_test(a_kubelet_somewhere_else_is_noticed),
 		cmocka_unit_test(device_files_that_are_not_there_are_said),
 		cmocka_unit_test(a_vf_in_a_pod_is_explained_as_the_daemon_sees_it),
 		cmocka_unit_test(the_state_is_left_alone),
