@@ -87,6 +87,8 @@ static gboolean take_holdings(Custodian *self, const Holdings *holdings)
 {
 	g_autoptr(GPtrArray) list = holdings_of(holdings);
 
+	if (!holders_knows_all(self->holders, holdings))
+		return custody_silent(self->custody, "", TRUE, g_get_monotonic_time());
 	return custody_told(self->custody, list, holdings_asked_us(holdings));
 }
 

@@ -162,6 +162,7 @@ static void daemon_open(struct daemon *daemon)
 	daemon->state =
 		state_new(settings->state_dir, STATE_BOOT_ID_FILE, daemon_collect_state, daemon);
 	daemon->holders = holders_new(daemon->rpc, settings->pod_resources_socket);
+	holders_set_settle_time(daemon->holders, settings->settle_time_s);
 	host = (struct roster_host){
 		.configuration = daemon->configuration,
 		.kubelet = daemon->kubelet,

@@ -16,6 +16,7 @@ struct question {
 struct holders {
 	PodResources *client;
 	char *dir; /* of the kubelet's socket */
+	gint64 settle_us;
 	GArray *questions; /* struct question */
 	Holdings *latest;
 	char *trouble;
@@ -178,6 +179,16 @@ void holders_allocated(Holders *holders)
 Holdings *holders_latest(const Holders *holders)
 {
 	return holders->latest;
+}
+
+void holders_set_settle_time(Holders *holders, double seconds)
+{
+	holders->settle_us = (gint64)(seconds * G_USEC_PER_SEC);
+}
+
+gboolean holders_knows_all(const Holders *holders, const Holdings *holdings)
+{
+	return holdings_age_us(holdings) >= holders->settle_us;
 }
 
 /* Where not even the directory is there, nobody has shown it to us. */

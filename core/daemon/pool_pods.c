@@ -55,6 +55,8 @@ static gboolean take_holdings(Pool *pool, const Holdings *holdings)
 	g_autoptr(GPtrArray) ids = held_ids(holdings, pool->config->full_name, &holder);
 
 	pool->answered_us = holdings_asked_us(holdings);
+	if (!holders_knows_all(pool->host->holders, holdings))
+		return offer_held_early(pool->offer, ids, pool->answered_us);
 	return offer_held(pool->offer, ids, holder, pool->answered_us);
 }
 

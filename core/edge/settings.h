@@ -24,6 +24,7 @@ struct settings {
 	char *kubelet_dir; /* device-plugins directory of the kubelet */
 	char *plugins_registry_dir; /* for the watcher mode */
 	char *pod_resources_socket;
+	double settle_time_s; /* a kubelet that has just started may not know its pods */
 	enum registration_mode registration;
 	gboolean unique_socket_names; /* one name per instance of the daemon */
 	char *sysfs_root; /* stands for /sys */

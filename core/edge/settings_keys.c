@@ -95,6 +95,7 @@ const struct setting_key setting_keys[] = {
 	PATH_KEY("kubelet.device_plugins_dir", kubelet_dir, 1, MAX_SOCKET_DIR),
 	PATH_KEY("kubelet.plugins_registry_dir", plugins_registry_dir, 1, MAX_SOCKET_DIR),
 	PATH_KEY("kubelet.pod_resources_socket", pod_resources_socket, 1, SOCKET_NAME_MAX_PATH),
+	SECONDS_KEY("kubelet.settle_time", settle_time_s, DAY),
 	CHOICE_KEY("kubelet.registration", registration, registrations),
 	{"kubelet.unique_socket_names", SETTING_FLAG, MEMBER(unique_socket_names), 0, 0, NULL,
 	 NULL},
@@ -145,6 +146,7 @@ Settings *settings_new(void)
 	settings->unknown_limit_s = 60;
 	settings->missing_scans = 3;
 	settings->retire_after_s = 600;
+	settings->settle_time_s = 10;
 	return settings;
 }
 

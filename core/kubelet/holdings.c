@@ -6,16 +6,17 @@
 struct holdings {
 	gatomicrefcount refs;
 	GPtrArray *list;
-	gint64 asked_us;
+	gint64 asked_us, age_us;
 };
 
-Holdings *holdings_new(GPtrArray *list, gint64 asked_us)
+Holdings *holdings_new(GPtrArray *list, gint64 asked_us, gint64 age_us)
 {
 	Holdings *self = g_new0(Holdings, 1);
 
 	g_atomic_ref_count_init(&self->refs);
 	self->list = list;
 	self->asked_us = asked_us;
+	self->age_us = age_us;
 	return self;
 }
 
@@ -36,6 +37,11 @@ void holdings_unref(Holdings *holdings)
 gint64 holdings_asked_us(const Holdings *holdings)
 {
 	return holdings->asked_us;
+}
+
+gint64 holdings_age_us(const Holdings *holdings)
+{
+	return holdings->age_us;
 }
 
 const GPtrArray *holdings_list(const Holdings *holdings)

@@ -9,13 +9,15 @@
 typedef struct holdings Holdings;
 
 /* Takes the array of messages_unpack_pod_resources over. 'asked_us': when the kubelet
- * was asked; what it said is not older. */
-Holdings *holdings_new(GPtrArray *list, gint64 asked_us);
+ * was asked; what it said is not older. 'age_us': how long it had run by then. */
+Holdings *holdings_new(GPtrArray *list, gint64 asked_us, gint64 age_us);
 Holdings *holdings_ref(Holdings *holdings);
 void holdings_unref(Holdings *holdings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Holdings, holdings_unref)
 
 gint64 holdings_asked_us(const Holdings *holdings);
+/* A young kubelet may not know all of the pods that run. */
+gint64 holdings_age_us(const Holdings *holdings);
 /* struct holding *, in the kubelet's order; borrowed. Ids mean something only together
  * with their resource. */
 const GPtrArray *holdings_list(const Holdings *holdings);

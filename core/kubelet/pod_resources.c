@@ -26,6 +26,7 @@ struct pod_resources {
 	GArray *asked; /* struct question: for the List that is under way; NULL: none is */
 	RpcRequest *request;
 	gint64 asked_us;
+	gint64 age_us; /* of the kubelet that was asked last */
 	guint timer; /* to the next List */
 };
 
@@ -107,11 +108,20 @@ static void on_done(enum rpc_status status, const char *message, GBytes *reply, 
 			    strstr(message, "ermission denied") ? listener_access_hint(EACCES)
 								: "");
 	if (list)
-		holdings = holdings_new(list, self->asked_us);
+		holdings = holdings_new(list, self->asked_us, self->age_us);
 	answer_all(self, holdings, error);
 }
 
-static gboolean check_socket(const PodResources *self, GError **error)
+/* Its start has made the socket. A clock that was set back says nothing. */
+static gint64 age_of(const struct stat *status)
+{
+	gint64 made_us = status->st_mtim.tv_sec * G_USEC_PER_SEC + status->st_mtim.tv_nsec / 1000;
+	gint64 age_us = g_get_real_time() - made_us;
+
+	return age_us >= 0 ? age_us : G_MAXINT64;
+}
+
+static gboolean check_socket(PodResources *self, GError **error)
 {
 	struct stat status;
 
@@ -123,6 +133,7 @@ static gboolean check_socket(const PodResources *self, GError **error)
 			    g_strerror(errno), listener_access_hint(errno));
 		return FALSE;
 	}
+	self->age_us = age_of(&status);
 	if (S_ISSOCK(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()))
 		return TRUE;
 	g_set_error(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_FAILED,

@@ -176,6 +176,19 @@ gboolean mode_switch_held(ModeSwitch *self, GPtrArray *ids, const char *holder, 
 	}
 }
 
+gboolean mode_switch_held_early(ModeSwitch *self, GPtrArray *ids, gint64 asked_us)
+{
+	gboolean starting = self->step == STARTING;
+
+	if (starting && self->is_saved)
+		settle(self, self->exclusive, asked_us);
+	else if (starting)
+		settle(self, ids->len > 0 ? mode_of_ids(ids) : self->wanted, asked_us);
+	else
+		self->asked_us = asked_us;
+	return starting;
+}
+
 static void tell_silence(ModeSwitch *self, const char *reason)
 {
 	if (g_strcmp0(reason, self->silence) == 0)

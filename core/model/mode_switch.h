@@ -42,6 +42,9 @@ gboolean mode_switch_want(ModeSwitch *self, gboolean exclusive, gint64 now_us);
 /* The kubelet's word of 'asked_us': the resource's ids (char *) that pods hold;
  * 'holder' is one of these pods, for people, or NULL. */
 gboolean mode_switch_held(ModeSwitch *self, GPtrArray *ids, const char *holder, gint64 asked_us);
+/* The same of a kubelet that has just started: there may be other pods, of which it has
+ * not heard yet. */
+gboolean mode_switch_held_early(ModeSwitch *self, GPtrArray *ids, gint64 asked_us);
 /* The kubelet said nothing, for that reason. 'away': it is not there at all, so nothing
  * can be registered either. */
 gboolean mode_switch_silent(ModeSwitch *self, const char *reason, gboolean away, gint64 now_us);

@@ -82,6 +82,8 @@ void offer_allocated(Offer *offer, const char *const *ids, gsize n_ids, gint64 n
 /* The kubelet's word of 'asked_us': the resource's ids (char *) that pods hold; 'holder'
  * is one of the pods, or NULL. */
 gboolean offer_held(Offer *offer, GPtrArray *ids, const char *holder, gint64 asked_us);
+/* The same of a kubelet that has just started: it may not know all pods yet. */
+gboolean offer_held_early(Offer *offer, GPtrArray *ids, gint64 asked_us);
 /* The kubelet does not say it, for that reason. 'away': there is none at all. */
 gboolean offer_silent(Offer *offer, const char *reason, gboolean away, gint64 now_us);
 /* What a resource with the mode "auto" is to be. */

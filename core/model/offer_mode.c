@@ -80,6 +80,12 @@ gboolean offer_mode_held(Offer *offer, GPtrArray *ids, const char *holder, gint6
 	return follow(offer);
 }
 
+gboolean offer_held_early(Offer *offer, GPtrArray *ids, gint64 asked_us)
+{
+	note_change(offer, mode_switch_held_early(offer->mode, ids, asked_us));
+	return follow(offer);
+}
+
 gboolean offer_silent(Offer *offer, const char *reason, gboolean away, gint64 now_us)
 {
 	note_change(offer, mode_switch_silent(offer->mode, reason, away, now_us));

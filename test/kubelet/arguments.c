@@ -24,6 +24,8 @@ gboolean arguments_parse(struct arguments *arguments, int *argc, char ***argv, G
 		 "plugins_registry directory to watch for sockets", "DIR"},
 		{"pod-resources", 0, 0, G_OPTION_ARG_FILENAME, &arguments->pod_resources,
 		 "serve the podresources service on this socket", "PATH"},
+		{"pods-late", 0, 0, G_OPTION_ARG_INT, &arguments->pods_late,
+		 "podresources names no pod for so long after each start (0)", "MS"},
 		{"profile", 0, 0, G_OPTION_ARG_STRING, &arguments->profile,
 		 "kubelet version to behave like (1.36)", "VERSION"},
 		{"topology-policy", 0, 0, G_OPTION_ARG_STRING, &arguments->policy,
@@ -111,6 +113,7 @@ static void fill_options(struct arguments *arguments, enum sim_policy policy)
 	options->dev_root = arguments->dev_root;
 	options->registry_dir = arguments->registry_dir;
 	options->pod_resources = arguments->pod_resources;
+	options->pods_late_ms = (guint)MAX(0, arguments->pods_late);
 	options->seed = (guint32)arguments->seed;
 	options->policy = policy;
 	options->numa_nodes = (guint)arguments->numa_nodes;

@@ -7,7 +7,7 @@
 struct arguments {
 	struct sim_options options;
 	char *dir, *dev_root, *profile, *policy, *registry_dir, *pod_resources;
-	int seed, show_devices, answer_delay, numa_nodes;
+	int seed, show_devices, answer_delay, numa_nodes, pods_late;
 	double time_scale;
 	gboolean no_fsync, text, list_profiles, list_scenarios, version;
 

@@ -18,6 +18,7 @@ struct sim_options {
 	const char *dev_root; /* where allocated devices are looked up; NULL = nowhere */
 	const char *registry_dir; /* plugins_registry, for the watcher; NULL = none */
 	const char *pod_resources; /* socket of the podresources service; NULL = none */
+	guint pods_late_ms; /* after a start it does not know its pods for so long */
 	const struct sim_profile *profile;
 	guint32 seed;
 	double time_scale; /* the kubelet's own periods pass that many times faster */

@@ -22,7 +22,7 @@ struct sim_pod_resources {
 	RpcServer *server;
 	SimListener *listener;
 	double tokens;
-	gint64 filled_us;
+	gint64 filled_us, started_us;
 };
 
 /* --- the answer --- */
@@ -179,8 +179,10 @@ static void on_list(RpcCall *call, GBytes *request, gpointer data)
 	(void)request;
 	if (!admit(service, call, "List"))
 		return;
+	/* A kubelet restores its devices from a file, but hears of its pods from the API. */
+	gboolean early = sim_ms_since(service->started_us) < service->sim->options.pods_late_ms;
 	V1__ListPodResourcesResponse *list = list_grants(state, NULL);
-	g_autoptr(GBytes) reply = pack(&list->base);
+	g_autoptr(GBytes) reply = early ? g_bytes_new(NULL, 0) : pack(&list->base);
 	v1__list_pod_resources_response__free_unpacked(list, NULL);
 	sim_state_clean_up(state);
 	rpc_reply(call, reply);
@@ -264,6 +266,7 @@ gboolean sim_pod_resources_start(Sim *sim, GError **error)
 	service->sim = sim;
 	service->tokens = BURST;
 	service->filled_us = sim_clock(sim);
+	service->started_us = g_get_monotonic_time();
 	service->listener = sim_listener_new(path, on_connection, service, error);
 	if (!service->listener) {
 		g_free(service);

@@ -60,7 +60,7 @@ struct node *node_new(const char *machine)
 		assert_int_equal(g_mkdir_with_parents(dir, 0700), 0);
 	}
 	node->settings = g_strdup("");
-	node->kubelet_settings = g_strdup("");
+	node->kubelet_settings = g_strdup("settle_time = 0.0;\n");
 	write_settings(node);
 	return node;
 }

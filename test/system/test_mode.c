@@ -24,11 +24,16 @@
 	"{\"configList\":[{\"resourceName\":\"hca\",\"mode\":\"auto\",\"rdmaHcaMax\":3,"           \
 	"\"selectors\":{\"rdmaDevices\":[\"mlx5_bond_*\"]}}]}"
 
-static void start_kubelet(struct node *node)
+static void start_kubelet_late(struct node *node, const char *pods_late)
 {
 	g_autofree char *pods = node_pod_resources(node);
-	const char *const options[] = {"--pod-resources", pods, "--no-fsync", NULL};
+	const char *const options[] = {"--pod-resources", pods, "--pods-late", pods_late, NULL};
 	node_start_kubelet(node, options);
+}
+
+static void start_kubelet(struct node *node)
+{
+	start_kubelet_late(node, "0");
 }
 
 static struct node *node_with_label(gboolean exclusive)
@@ -138,6 +143,27 @@ static void what_pods_hold_decides_at_the_start(void **state)
 	end(node);
 }
 
+/* The kubelet's first words name no pods, because it has not heard of them yet. */
+static void a_kubelet_that_has_just_started_is_not_believed(void **state)
+{
+	struct node *node = node_with_label(FALSE);
+	(void)state;
+	node_kubelet_settings(node, "settle_time = 3.0;\n");
+	start_kubelet_late(node, "1500");
+	node_start_daemon(node);
+	await_allocatable(node, N_SHARED);
+	assert_true(allocate(node, 1, "shared-pod"));
+	node_label(node, TRUE);
+	await_allocatable(node, 0);
+	node_command(node, "restart 50\nsleep 5000\nresources");
+	node_kubelet_says(node, "{\"event\":\"serving\"}");
+	node_kubelet_says(node, "{\"event\":\"resource\"}");
+	assert_false(process_has_said(node->daemon, "hca-exclusive mode"));
+	node_free_pod(node, "shared-pod");
+	await_allocatable(node, N_EXCLUSIVE);
+	end(node);
+}
+
 /* The label's file is written by somebody who starts later: nothing is switched there and
  * back meanwhile. */
 static void a_label_that_comes_late_changes_nothing(void **state)
@@ -200,6 +226,7 @@ int main(void)
 		cmocka_unit_test(the_mode_follows_the_label),
 		cmocka_unit_test(an_exclusive_node_is_so_from_the_start),
 		cmocka_unit_test(what_pods_hold_decides_at_the_start),
+		cmocka_unit_test(a_kubelet_that_has_just_started_is_not_believed),
 		cmocka_unit_test(a_label_that_comes_late_changes_nothing),
 		cmocka_unit_test(the_labels_file_may_be_named_later),
 		cmocka_unit_test(without_podresources_nothing_is_switched),

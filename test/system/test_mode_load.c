@@ -231,12 +231,13 @@ static void begin(struct load *load)
 
 	load->node = node_new(TWO_SOCKETS);
 	pods = node_pod_resources(load->node);
-	const char *const options[] = {"--pod-resources", pods, NULL};
+	const char *const options[] = {"--pod-resources", pods, "--pods-late", "700", NULL};
 
 	/* ids of the other mode leave the list, too */
 	settings = g_strdup_printf("mode_label_file = \"%s/labels\";\nretire_after = 1.0;\n",
 				   load->node->root);
 	node_settings(load->node, settings);
+	node_kubelet_settings(load->node, "settle_time = 1.0;\n");
 	node_resources(load->node, CONFIG);
 	load->pods = g_ptr_array_new_with_free_func(free_pod);
 	set_label(load, FALSE);

@@ -31,7 +31,7 @@ static Holdings *holdings_of(const char *const *lines)
 
 	for (gsize i = 0; lines[i] != NULL; i++)
 		g_ptr_array_add(list, holding_of(lines[i]));
-	return holdings_new(list, 1);
+	return holdings_new(list, 1, 2);
 }
 
 static char *doubles_text(const Holdings *holdings, const char *resource)

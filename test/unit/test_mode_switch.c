@@ -18,7 +18,7 @@
  * What happens, a word each, and after each '=' what follows:
  *
  *	label:S|E label:S|E+saved:S|E fixed:…   a new one
- *	want:S|E  held:ID,ID…  held:  silent  away  listed  allocated   now
+ *	want:S|E  held:ID,ID…  held:  early:…  silent  away  listed  allocated   now
  *	+N                                       N ms pass
  *	=TEXT   the state: "?" not known, "S" or "E", "d" draining, "!" the last event said
  *	        that another list follows, "@N" the kubelet is asked N ms from now (0: now)
@@ -43,14 +43,28 @@ static enum mode_saved saved_of(const char *text)
 	return saved[strlen("+saved:")] == 'E' ? MODE_SAVED_EXCLUSIVE : MODE_SAVED_SHARED;
 }
 
-static gboolean take_held(struct script *script, const char *text)
+static GPtrArray *ids_of(const char *text)
 {
 	g_auto(GStrv) ids = g_strsplit(text, ",", -1);
-	g_autoptr(GPtrArray) list = g_ptr_array_new();
+	GPtrArray *list = g_ptr_array_new_with_free_func(g_free);
 
 	for (gsize i = 0; ids[i] != NULL; i++)
 		if (*ids[i] != '\0')
-			g_ptr_array_add(list, ids[i]);
+			g_ptr_array_add(list, g_strdup(ids[i]));
+	return list;
+}
+
+static gboolean take_early(struct script *script, const char *text)
+{
+	g_autoptr(GPtrArray) list = ids_of(text);
+
+	return mode_switch_held_early(script->mode, list, script->now_us);
+}
+
+static gboolean take_held(struct script *script, const char *text)
+{
+	g_autoptr(GPtrArray) list = ids_of(text);
+
 	return mode_switch_held(script->mode, list, list->len > 0 ? "hpc/job-0" : NULL,
 				script->now_us);
 }
@@ -63,6 +77,8 @@ static gboolean take_event(struct script *script, const char *name, const char *
 		return mode_switch_want(mode, is_exclusive(text), script->now_us);
 	if (strcmp(name, "held") == 0)
 		return take_held(script, text);
+	if (strcmp(name, "early") == 0)
+		return take_early(script, text);
 	if (strcmp(name, "silent") == 0)
 		return mode_switch_silent(mode, "no answer", FALSE, script->now_us);
 	if (strcmp(name, "away") == 0)
@@ -171,6 +187,14 @@ static const char *const scripts[] = {
 	"label:S held: want:E held: listed want:S =S!",
 	"label:S held: want:E held: want:S want:E =S@0 held: =Sd!@0 +600 held: =Sd@1000",
 	"label:S held: want:S =S",
+
+	/* a kubelet that has just started may not know who holds them */
+	"label:S held: want:E early: =S@1000 +1000 held: =Sd!@0",
+	"label:S held: want:E held: listed +600 early: =Sd@1000 +1000 held: =E!",
+	"label:S early: =S!",
+	"label:E early:rdma/hca-3 =S!@0",
+	"label:S+saved:E early: =E!@0",
+	"label:S held: early: =S",
 
 	/* without podresources there is no switch, and all goes on as before */
 	"label:S held: want:E silent =S@1000 +1000 silent =S@1000 held: =Sd!@0",
