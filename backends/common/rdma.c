@@ -124,8 +124,27 @@ static bool has_node(const struct list *nodes, const char *rdma_device, enum rdm
 	return false;
 }
 
+static bool has_mad(const struct list *nodes)
+{
+	for (uint32_t i = 0; i < nodes->n; i++) {
+		const struct rdmadp_node *node = nodes->items[i];
+
+		if (node->kind == RDMADP_NODE_UMAD || node->kind == RDMADP_NODE_ISSM)
+			return true;
+	}
+	return false;
+}
+
+/* Where ib_umad is not loaded nothing has issm: what is left is that it never has uverbs. */
+static bool is_management(const struct list *nodes, const char *rdma_device)
+{
+	if (has_mad(nodes))
+		return has_node(nodes, rdma_device, RDMADP_NODE_ISSM);
+	return !has_node(nodes, rdma_device, RDMADP_NODE_UVERBS);
+}
+
 /* An XDR adapter has its subnet management in an RDMA device of its own beside the
- * real one: that has uverbs and no issm, this has issm and (so far) no uverbs. */
+ * real one: that has uverbs and no issm, this has issm and no uverbs. */
 void rdma_mark_management(const struct list *rdma, const struct list *nodes)
 {
 	bool has_main = false;
@@ -139,7 +158,7 @@ void rdma_mark_management(const struct list *rdma, const struct list *nodes)
 	for (uint32_t i = 0; has_main && i < rdma->n; i++) {
 		struct rdmadp_rdma_device *device = rdma->items[i];
 
-		if (has_node(nodes, device->name, RDMADP_NODE_ISSM))
+		if (is_management(nodes, device->name))
 			device->flags |= RDMADP_RDMA_MANAGEMENT_ONLY;
 	}
 }

@@ -44,6 +44,7 @@ static void machines_are_described_as_expected(void **state)
 		"unusable",
 		"vendors",
 		"xdr-smi",
+		"xdr-smi-no-umad",
 	};
 
 	(void)state;
