@@ -130,6 +130,32 @@ static void paths_on_the_command_line_may_be_relative(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+/* Long forms with a single dash, as the peer's manifests have them. */
+static void the_peers_command_line_is_understood(void **state)
+{
+	static const struct {
+		const char *options[3];
+		int status;
+		const char *text;
+	} cases[] = {
+		{{"-use-cdi", NULL}, 2, "--use-cdi: CDI is not available in this version"},
+		{{"-version", NULL}, 0, "rdmadp "},
+		{{"-config-file=/nowhere", "-use-cdi", NULL}, 2, "CDI is not available"},
+		{{"-config-file", "/nowhere", NULL}, 1, "/nowhere: cannot be read"},
+		{{"-config-files=/nowhere", NULL}, 2, "see rdmadp --help"},
+	};
+	struct node *node = *state;
+	int status;
+	node_resources(node, "{}");
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		Process *daemon = node_run_daemon(node, cases[i].options);
+		assert_true(process_await_exit(daemon, &status));
+		assert_said(daemon, cases[i].text);
+		assert_int_equal(status, cases[i].status);
+		process_free(daemon);
+	}
+}
+
 static void a_missing_backend_leaves_its_resource_at_0_and_the_others_run(void **state)
 {
 	struct node *node = *state;
@@ -227,6 +253,7 @@ int main(void)
 		TEST(wrong_settings_are_refused_with_every_error),
 		TEST(of_very_many_errors_some_are_told),
 		TEST(paths_on_the_command_line_may_be_relative),
+		TEST(the_peers_command_line_is_understood),
 		TEST(a_missing_backend_leaves_its_resource_at_0_and_the_others_run),
 		cmocka_unit_test(a_node_without_rdma_stays_up_with_0_devices),
 		TEST(a_prefix_that_a_scheduler_misreads_is_told),

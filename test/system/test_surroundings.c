@@ -185,6 +185,58 @@ static void a_sysfs_that_comes_late_is_found(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+/* 'inode' as it is in the link of a descriptor. */
+static void assert_is_local(const struct node *node, const char *inode)
+{
+	static const char *const protocols[] = {"tcp", "tcp6", "udp", "udp6", "raw", "raw6"};
+	g_autofree char *word = g_strdup_printf(" %s ", inode);
+	for (gsize i = 0; i < G_N_ELEMENTS(protocols); i++) {
+		g_autofree char *path = g_strdup_printf(
+			"/proc/%d/net/%s", (int)process_pid(node->daemon), protocols[i]);
+		g_autofree char *table = NULL;
+		if (g_file_get_contents(path, &table, NULL, NULL))
+			assert_null(strstr(table, word));
+	}
+}
+
+/* None of the sockets that the daemon has open is one of a network. */
+static void assert_has_no_network(const struct node *node)
+{
+	guint sockets = 0;
+	for (int fd = 0; fd < 1024; fd++) {
+		g_autofree char *link = link_of(node, fd);
+		g_auto(GStrv) parts = g_strsplit_set(link == NULL ? "" : link, "[]", 3);
+		if (g_strv_length(parts) != 3 || strcmp(parts[0], "socket:") != 0)
+			continue;
+		sockets++;
+		assert_is_local(node, parts[1]);
+	}
+	assert_true(sockets > 0);
+}
+
+/* As in the container that it is made for. */
+static void root_without_capabilities_is_enough(void **state)
+{
+	struct node *node = *state;
+	g_autofree char *setpriv = g_find_program_in_path("setpriv");
+	g_autofree char *path = NULL;
+	g_autofree char *text = NULL;
+	if (geteuid() != 0 || setpriv == NULL)
+		skip();
+	node_start_kubelet(node, NULL);
+	node->daemon = node_run_daemon_in(node, "exec setpriv --no-new-privs --bounding-set=-all "
+						"--inh-caps=-all -- \"$@\"");
+	node_kubelet_says(node, REGISTERED);
+	path = g_strdup_printf("/proc/%d/status", (int)process_pid(node->daemon));
+	assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	assert_non_null(strstr(text, "CapEff:\t0000000000000000\n"));
+	assert_non_null(strstr(text, "NoNewPrivs:\t1\n"));
+	assert_non_null(node_allocate(node, "rdma/hca", 1, "pod"));
+	assert_has_no_network(node);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +247,7 @@ int main(void)
 		TEST(as_many_descriptors_as_are_needed_are_taken),
 		TEST(a_system_without_dev_and_proc_is_served),
 		cmocka_unit_test(a_sysfs_that_comes_late_is_found),
+		TEST(root_without_capabilities_is_enough),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
