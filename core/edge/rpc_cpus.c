@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gRPC sizes its thread pool by the number of CPUs, up to 32 threads, and its tables of
- * counters too; two are enough for a few calls a second. These two replace the
- * library's own: by the linker's --wrap when it is linked statically, by being exported
- * when it is shared (core/options.cmake). Both are needed, since the one is an index
- * into what the other has sized, and a wrapped count does not reach the library's index.
+ * gRPC sizes its thread pools by the number of CPUs, up to 32 threads for events and
+ * twice the number for each of two executors, which grow when many connections come and
+ * never shrink; and its tables of counters too. One is enough for a few calls a second.
+ * These two replace the library's own: by the linker's --wrap when it is linked
+ * statically, by being exported when it is shared (core/options.cmake). Both are needed,
+ * since the one is an index into what the other has sized, and a wrapped count does not
+ * reach the library's index.
  */
-#include <sched.h>
-
-enum { GRPC_CPUS = 2 };
-
 #ifdef RDMADP_STATIC_GRPC
 #define REPLACE(function) __wrap_##function
 #else
@@ -21,12 +19,10 @@ __attribute__((visibility("default"))) unsigned REPLACE(gpr_cpu_current_cpu)(voi
 
 unsigned REPLACE(gpr_cpu_num_cores)(void)
 {
-	return GRPC_CPUS;
+	return 1;
 }
 
 unsigned REPLACE(gpr_cpu_current_cpu)(void)
 {
-	int cpu = sched_getcpu();
-
-	return cpu < 0 ? 0 : (unsigned)cpu % GRPC_CPUS;
+	return 0;
 }

@@ -69,8 +69,8 @@ static void many_cpus_do_not_make_many_threads(void **state)
 static void the_current_cpu_is_one_of_those_counted(void **state)
 {
 	(void)state;
-	assert_int_equal(gpr_cpu_num_cores(), 2);
-	assert_in_range(gpr_cpu_current_cpu(), 0, 1);
+	assert_int_equal(gpr_cpu_num_cores(), 1);
+	assert_int_equal(gpr_cpu_current_cpu(), 0);
 }
 
 int main(void)
