@@ -21,6 +21,15 @@ static const char *mode_name(const struct survey_resource *resource)
 	return resource->exclusive ? "exclusive" : "shared";
 }
 
+/* Why the resource is in its mode now; NULL where the configuration says it. */
+static char *mode_reason(const Survey *survey, const struct survey_resource *resource)
+{
+	if (resource_config(resource->resource)->mode != RESOURCE_AUTO)
+		return NULL;
+	return g_strdup_printf("its mode is \"auto\", now %s: %s", mode_name(resource),
+			       survey->label_why);
+}
+
 /* --- for people --- */
 
 static void append_heading(GString *text, const struct survey_resource *resource)
@@ -77,8 +86,11 @@ static void append_resource(GString *text, const Survey *survey,
 			    const struct survey_resource *resource)
 {
 	g_autoptr(GPtrArray) reasons = reasons_list(survey, resource);
+	g_autofree char *mode = mode_reason(survey, resource);
 
 	append_heading(text, resource);
+	if (mode != NULL)
+		g_string_append_printf(text, "  %s\n", mode);
 	for (guint i = 0; i < reasons->len; i++)
 		g_string_append_printf(text, "  %s\n",
 				       ((const struct finding *)reasons->pdata[i])->text);
@@ -124,11 +136,14 @@ static void write_resource(JsonWriter *json, const Survey *survey,
 {
 	g_autoptr(Snapshot) snapshot = resource_snapshot(resource->resource);
 	g_autoptr(GPtrArray) reasons = reasons_list(survey, resource);
+	g_autofree char *mode = mode_reason(survey, resource);
 
 	json_begin_object(json, NULL);
 	json_add_string(json, "resource", resource_config(resource->resource)->full_name);
 	json_add_string(json, "bus", resource->bus->name);
 	json_add_string(json, "mode", mode_name(resource));
+	if (mode != NULL)
+		json_add_string(json, "modeReason", mode);
 	json_add_int(json, "devices", snapshot->slots->len);
 	json_add_int(json, "healthy", (gint64)snapshot_n_healthy(snapshot));
 	json_begin_array(json, "reasons");

@@ -55,12 +55,20 @@ static gboolean read_label(const char *path, const char *key, gboolean *ret_excl
 	return TRUE;
 }
 
-gboolean mode_label_peek(const Settings *settings)
+gboolean mode_label_peek(const Settings *settings, char **ret_why)
 {
+	const char *path = settings->mode_label_file;
+	g_autoptr(GError) error = NULL;
 	gboolean exclusive = FALSE;
 
-	if (settings->mode_label_file[0] != '\0')
-		read_label(settings->mode_label_file, settings->mode_label, &exclusive, NULL);
+	if (path[0] == '\0')
+		*ret_why = g_strdup("the settings have no mode_label_file");
+	else if (!read_label(path, settings->mode_label, &exclusive, &error))
+		*ret_why = g_strdup_printf("'%s': %s", path, error->message);
+	else
+		*ret_why =
+			g_strdup_printf("'%s' %s %s=\"true\"", path,
+					exclusive ? "has" : "does not have", settings->mode_label);
 	return exclusive;
 }
 

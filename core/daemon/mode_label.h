@@ -19,8 +19,9 @@ void mode_label_free(ModeLabel *label);
 /* The settings name another label or file, perhaps. */
 void mode_label_configure(ModeLabel *label, const Settings *settings);
 
-/* What the file says now, for commands; nothing is said if it cannot be read. */
-gboolean mode_label_peek(const Settings *settings);
+/* TRUE if the file says now, to a command, that the node is for exclusive devices.
+ * *ret_why is for people, the caller's. */
+gboolean mode_label_peek(const Settings *settings, char **ret_why);
 
 /* TRUE while the label is there with the value "true". */
 gboolean mode_label_is_exclusive(const ModeLabel *label);

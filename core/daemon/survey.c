@@ -93,7 +93,7 @@ gboolean survey_judge(const struct survey_resource *resource, const Device *devi
 			      (gpointer)resource->bus->vtable, ret_refusal);
 }
 
-static void survey_add_resource(Survey *survey, ResourceConfig *config, gboolean label)
+static void survey_add_resource(Survey *survey, ResourceConfig *config)
 {
 	struct survey_resource *resource = g_new0(struct survey_resource, 1);
 	const struct hca_probe probe = {node_check_look, survey->node_check};
@@ -101,8 +101,8 @@ static void survey_add_resource(Survey *survey, ResourceConfig *config, gboolean
 	resource->bus = survey_bus(survey, config->bus);
 	resource->resource = resource_new(resource_config_ref(config));
 	resource_set_probe(resource->resource, &probe);
-	resource->exclusive =
-		config->mode == RESOURCE_EXCLUSIVE || (config->mode == RESOURCE_AUTO && label);
+	resource->exclusive = config->mode == RESOURCE_EXCLUSIVE ||
+			      (config->mode == RESOURCE_AUTO && survey->label);
 	resource_set_exclusive(resource->resource, resource->exclusive);
 	resource->taken = g_ptr_array_new();
 	for (guint i = 0; i < resource->bus->devices->len; i++)
@@ -197,10 +197,10 @@ Survey *survey_take(const struct survey_plan *plan)
 	survey->node_check = node_check_new(plan->settings->sysfs_root,
 					    plan->use_state ? plan->settings->dev_root : "");
 	survey->has_dev = plan->use_state;
+	survey->label = mode_label_peek(plan->settings, &survey->label_why);
 	survey_look_at_buses(survey, plan);
 	for (guint i = 0; plan->file != NULL && i < plan->file->resources->len; i++)
-		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i),
-				    mode_label_peek(plan->settings));
+		survey_add_resource(survey, g_ptr_array_index(plan->file->resources, i));
 	for (guint i = 0; i < survey->buses->len; i++)
 		survey_settle_bus(survey, g_ptr_array_index(survey->buses, i));
 	for (guint i = 0; i < survey->resources->len; i++)
@@ -217,6 +217,7 @@ void survey_free(Survey *survey)
 	g_ptr_array_unref(survey->overlaps);
 	g_ptr_array_unref(survey->resources);
 	g_ptr_array_unref(survey->buses);
+	g_free(survey->label_why);
 	g_free(survey);
 }
 

@@ -39,6 +39,8 @@ struct survey {
 	NodeCheck *node_check;
 	gboolean has_dev; /* FALSE: a tree of another machine is looked at, without its /dev */
 	gboolean netns_is_exclusive;
+	gboolean label; /* resources with the mode "auto" are exclusive */
+	char *label_why; /* or not, because of this */
 };
 
 /* What is to be looked at, and how. */

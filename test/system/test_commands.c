@@ -355,6 +355,40 @@ static void a_port_that_hangs_is_unknown(void **state)
 	node_free(node);
 }
 
+/* --- mode "auto" --- */
+
+static void assert_mode(const struct node *node, const char *command, const char *expected)
+{
+	int status;
+	g_autofree char *text = run(node, command, &status);
+	assert_int_equal(status, 0);
+	if (!strstr(text, expected))
+		fail_msg("no '%s' in:\n%s", expected, text);
+}
+
+static void the_mode_of_now_is_said_with_its_reason(void **state)
+{
+	struct node *node = node_new(MACHINES "f01-roce-no-issm.txt");
+	g_autofree char *settings = g_strdup_printf(
+		"mode_label = \"x\";\nmode_label_file = \"%s/labels\";\n", node->root);
+	(void)state;
+	node_resources(node, "{\"configList\":[{\"resourceName\":\"r\",\"mode\":\"auto\","
+			     "\"selectors\":{\"vendors\":[\"15b3\"]}}]}");
+	assert_mode(node, "explain",
+		    "rdma/r (shared, bus pci): 2 slots, 2 healthy\n"
+		    "  its mode is \"auto\", now shared: the settings have no mode_label_file\n");
+	node_settings(node, settings);
+	assert_mode(node, "explain", "now shared: 'ROOT/labels': ");
+	fixture_write(node->root, "labels", "x=\"false\"");
+	assert_mode(node, "explain", "now shared: 'ROOT/labels' does not have x=\"true\"\n");
+	fixture_write(node->root, "labels", "x=\"true\"");
+	assert_mode(node, "explain",
+		    "rdma/r (exclusive, bus pci): 2 devices, 2 healthy\n"
+		    "  its mode is \"auto\", now exclusive: 'ROOT/labels' has x=\"true\"\n");
+	assert_mode(node, "explain --json", "\"modeReason\": \"its mode is");
+	node_free(node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +400,7 @@ int main(void)
 		cmocka_unit_test(the_state_is_left_alone),
 		cmocka_unit_test(a_bus_that_hangs_does_not_hold_up_the_others),
 		cmocka_unit_test(a_port_that_hangs_is_unknown),
+		cmocka_unit_test(the_mode_of_now_is_said_with_its_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
