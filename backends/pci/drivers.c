@@ -35,6 +35,15 @@ static const struct {
 	{"qib", "ib_qib"}, {"mthca", "ib_mthca"},
 };
 
+/* The version of the uverbs ABI that the kernel's own driver has, and rdma-core expects;
+ * drivers of vendors may have another. */
+static const struct {
+	const char *rdma, *version;
+} abis[] = {
+	{"mlx5_ib", "1"}, {"bnxt_re", "1"}, {"hns_roce_hw_v2", "1"},
+	{"erdma", "1"},	  {"efa", "1"},	    {"mana_ib", "1"},
+};
+
 static const char *const passthrough[] = {"vfio-pci", "pci-stub",    "uio_pci_generic",
 					  "igb_uio",  "xen-pciback", "mlx5_vfio_pci"};
 
@@ -45,6 +54,14 @@ const char *drivers_rdma_of(const char *pci_driver)
 	for (size_t i = 0; pci_driver && i < COUNT(pairs); i++)
 		if (strcmp(pairs[i].pci, pci_driver) == 0)
 			return pairs[i].rdma;
+	return NULL;
+}
+
+const char *drivers_uverbs_abi(const char *rdma_driver)
+{
+	for (size_t i = 0; rdma_driver && i < COUNT(abis); i++)
+		if (strcmp(abis[i].rdma, rdma_driver) == 0)
+			return abis[i].version;
 	return NULL;
 }
 

@@ -6,6 +6,8 @@
 
 /* "mlx5_core" -> "mlx5_ib"; a driver that does both gives itself; NULL: none is known. */
 const char *drivers_rdma_of(const char *pci_driver);
+/* The version of the uverbs ABI that its driver in the kernel has; NULL: not known. */
+const char *drivers_uverbs_abi(const char *rdma_driver);
 /* Another name that configurations use: "hns" -> "hns3"; else NULL. */
 const char *drivers_alias(const char *name);
 /* Drivers that keep a function for virtual machines or user-space drivers. */

@@ -62,6 +62,26 @@ static void report_pf_names(struct report *report, const struct function *pf)
 	}
 }
 
+/* Containers whose rdma-core does not know the driver's version find no device, and do not
+ * say why. */
+static void say_abi(struct pci_scan *pci, const struct function *function)
+{
+	const char *usual = drivers_uverbs_abi(drivers_rdma_of(function->driver));
+	char version[SYSFS_TEXT];
+
+	for (uint32_t i = 0; usual && i < function->adapter.nodes.n; i++) {
+		const struct rdmadp_node *node = function->adapter.nodes.items[i];
+
+		if (node->kind == RDMADP_NODE_UVERBS &&
+		    sysfs_read_in(pci->scan.sysfs, node->sysfs_dir, "abi_version", version) &&
+		    strcmp(version, usual) != 0)
+			sysfs_say_once(pci->scan.sysfs, RDMADP_LOG_INFO,
+				       "'%s': %s has version %s of the driver's ABI, not %s as in "
+				       "the kernel: containers need the rdma-core of this driver",
+				       function->id, node->rdma_device, version, usual);
+	}
+}
+
 static int emit_function(struct pci_scan *pci, const struct function *function, rdmadp_emit_fn emit,
 			 void *sink)
 {
@@ -80,6 +100,7 @@ static int emit_function(struct pci_scan *pci, const struct function *function, 
 	report_attribute(&report, "vf_index", function->vf_index);
 	report_attribute(&report, "sriov_numvfs", function->numvfs);
 	report_adapter(&report, &function->adapter);
+	say_abi(pci, function);
 	return report_emit(&report, emit, sink);
 }
 

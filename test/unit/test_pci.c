@@ -148,6 +148,24 @@ static int refuse(void *sink, const struct rdmadp_device *device)
 	return -ECANCELED;
 }
 
+/* F33 */
+static void a_driver_with_an_abi_of_its_own_is_said_once(void **state)
+{
+	struct machine *machine = machine_scanned(pci, "vendors");
+	g_autofree char *log = machine_take_log(machine);
+	g_autofree char *again = NULL;
+
+	(void)state;
+	machine_scan(machine);
+	again = machine_take_log(machine);
+	assert_string_equal(log,
+			    "info: '0000:21:00.0': bnxt_re0 has version 6 of the driver's ABI, "
+			    "not 1 as in the kernel: containers need the rdma-core of this "
+			    "driver\n");
+	assert_string_equal(again, "");
+	machine_free(machine);
+}
+
 static void a_refused_device_ends_the_scan(void **state)
 {
 	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
@@ -376,6 +394,7 @@ int main(void)
 		cmocka_unit_test(two_scans_say_the_same_and_complain_once),
 		cmocka_unit_test(another_interface_of_a_driver_is_said_once),
 		cmocka_unit_test(a_machine_without_anything_has_no_devices),
+		cmocka_unit_test(a_driver_with_an_abi_of_its_own_is_said_once),
 		cmocka_unit_test(a_refused_device_ends_the_scan),
 		cmocka_unit_test(of_other_functions_only_the_class_is_read),
 		cmocka_unit_test(a_big_machine_is_scanned_whole),
