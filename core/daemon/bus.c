@@ -353,15 +353,10 @@ const char *bus_name(const Bus *bus)
 	return bus->name;
 }
 
-const char *bus_refusal(const Bus *bus)
-{
-	return admission_refusal(bus->admission);
-}
-
 void bus_get_status(const Bus *bus, struct bus_status *ret_status)
 {
 	*ret_status = (struct bus_status){
-		.refusal = bus_refusal(bus),
+		.refusal = admission_refusal(bus->admission),
 		.version = bus->backend != NULL ? backend_vtable(bus->backend)->version : NULL,
 		.scan_trouble = bus->scan_trouble,
 		.has_scanned = bus->devices != NULL,
@@ -388,7 +383,7 @@ void bus_settle(Bus *bus)
 void bus_add_pool(Bus *bus, Pool *pool)
 {
 	g_ptr_array_add(bus->pools, pool);
-	if (bus_refusal(bus) != NULL)
+	if (admission_refusal(bus->admission) != NULL)
 		pool_refuse(pool);
 }
 

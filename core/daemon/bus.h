@@ -32,8 +32,6 @@ void bus_free(Bus *bus, guint wait_ms);
 void bus_save(const Bus *bus, SavedState *state);
 
 const char *bus_name(const Bus *bus);
-/* Why the backend is not there, or NULL. */
-const char *bus_refusal(const Bus *bus);
 
 struct bus_status {
 	const char *refusal; /* why the backend is not there, or NULL */
