@@ -117,7 +117,7 @@ static bool rdma_dir(const char *uverbs_dir, const char *name, char dir[SYSFS_PA
 static void look_at_ports(struct look *look, const struct rdmadp_rdma_device *rdma,
 			  const char *ib_dir, const char *name)
 {
-	if (!sysfs_exists(look->sysfs, ib_dir)) {
+	if (sysfs_is_gone(look->sysfs, ib_dir)) {
 		note(look, FOUND_ELSEWHERE, "%s is in another network namespace", name);
 		return;
 	}

@@ -211,13 +211,26 @@ bool sysfs_link_name(const struct sysfs *sysfs, const char *dir, const char *nam
 	return slash && slash[1] && snprintf(text, SYSFS_TEXT, "%s", slash + 1) < SYSFS_NAME;
 }
 
-bool sysfs_exists(const struct sysfs *sysfs, const char *path)
+/* 0, or a negative errno. */
+static int look_for(const struct sysfs *sysfs, const char *path)
 {
 	int fd = open_path(sysfs, path, O_PATH);
 
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	return fd < 0 ? fd : 0;
+}
+
+bool sysfs_exists(const struct sysfs *sysfs, const char *path)
+{
+	return look_for(sysfs, path) == 0;
+}
+
+bool sysfs_is_gone(const struct sysfs *sysfs, const char *path)
+{
+	int result = look_for(sysfs, path);
+
+	return result == -ENOENT || result == -ENOTDIR || result == -ENODEV;
 }
 
 int sysfs_list(const struct sysfs *sysfs, const char *path, sysfs_visit_fn visit, void *data)

@@ -54,6 +54,9 @@ bool sysfs_link_name(const struct sysfs *sysfs, const char *dir, const char *nam
 		     char text[SYSFS_TEXT]);
 
 bool sysfs_exists(const struct sysfs *sysfs, const char *path);
+/* Not the opposite: where it cannot be found out, as without a descriptor that is free,
+ * neither is true. */
+bool sysfs_is_gone(const struct sysfs *sysfs, const char *path);
 
 /* Called for each entry that has a printable name without spaces. Another result than
  * 0 ends the listing and is returned. */

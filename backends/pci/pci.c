@@ -188,7 +188,7 @@ static int pci_health(void *data, const struct rdmadp_device *device, struct rdm
 
 	snprintf(path, sizeof(path), "bus/%s/devices/%s", is_function ? "pci" : "auxiliary",
 		 device->id);
-	if (!sysfs_exists(&instance->sysfs, path)) {
+	if (sysfs_is_gone(&instance->sysfs, path)) {
 		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_GONE, "'%s' is not on the bus",
 			   device->id);
 		return 0;

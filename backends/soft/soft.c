@@ -197,7 +197,7 @@ static int soft_health(void *data, const struct rdmadp_device *device, struct rd
 	char name[SYSFS_TEXT];
 
 	snprintf(path, sizeof(path), "class/infiniband/%s", device->id);
-	if (!sysfs_exists(&instance->sysfs, path))
+	if (sysfs_is_gone(&instance->sysfs, path))
 		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_GONE, "'%s' does not exist",
 			   device->id);
 	else if (is_taken_over(instance, device, name))

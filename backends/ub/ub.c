@@ -102,7 +102,7 @@ static int ub_health(void *data, const struct rdmadp_device *device, struct rdma
 	char path[SYSFS_PATH];
 
 	snprintf(path, sizeof(path), "bus/ub/devices/%s", device->id);
-	if (!sysfs_exists(&instance->sysfs, path))
+	if (sysfs_is_gone(&instance->sysfs, path))
 		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_GONE, "'%s' is not on the bus",
 			   device->id);
 	else if (is_another(instance, device))

@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "edge/module.h"
@@ -265,10 +266,31 @@ static int load(void **state)
 	return pci ? 0 : -1;
 }
 
+/* Nothing was seen, so that nothing is down or gone. */
+static void without_a_descriptor_health_is_unknown(void **state)
+{
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
+	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit before, none;
+
+	(void)state;
+	assert_true(lowest >= 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){(rlim_t)lowest, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ASSERT_HEALTH(machine, "0000:3b:00.0",
+		      "unknown infiniband/uverbs0: 'ibdev' cannot be read: Too many open files");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ASSERT_HEALTH(machine, "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'");
+	machine_free(machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_of_whole_machines),
+		cmocka_unit_test(without_a_descriptor_health_is_unknown),
 		cmocka_unit_test(health_follows_the_port),
 		cmocka_unit_test(an_infiniband_port_waits_for_its_manager),
 		cmocka_unit_test(an_interface_that_is_down_is_named),
