@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define BIG (1024 * 1024)
+#define BIG 1048576
 
 static const struct rdmadp_backend *pci;
 
@@ -40,7 +40,7 @@ static void become_binary(const char *path)
 
 static void become_big(const char *path)
 {
-	g_autofree char *text = g_malloc(BIG);
+	static char text[BIG];
 	memset(text, 'a', BIG);
 	assert_true(g_file_set_contents(path, text, BIG, NULL));
 }
