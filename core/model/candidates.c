@@ -207,24 +207,67 @@ static void tell_undeclared(const struct search *search, const struct selector *
 }
 
 /* The list takes no device at all. */
-static void explain_list(const struct search *search, guint list)
+static void explain_list(const struct search *search, guint index, const struct selector_list *list)
 {
 	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(g_free);
-	GString *text = text_new(search, list_at(search, list));
+	GString *text = text_new(search, list);
 
-	if (search->lists->len > 1 && seen_in_others(search, list, values) > 0) {
+	if (search->lists->len > 1 && seen_in_others(search, index, values) > 0) {
 		g_string_append(text, " match no device; devices that pass the other lists have ");
 	} else {
 		for (guint i = 0; i < search->devices->len; i++)
-			add_seen(values, list_at(search, list),
-				 g_ptr_array_index(search->devices, i));
+			add_seen(values, list, g_ptr_array_index(search->devices, i));
 		g_string_append(text, " match no device; the devices of this bus have ");
 	}
 	append_values(text, values);
-	append_no_interfaces(text, list_at(search, list), values);
-	append_representors(text, search, list_at(search, list));
-	append_childless(text, search, list_at(search, list));
+	append_no_interfaces(text, list, values);
+	append_representors(text, search, list);
+	append_childless(text, search, list);
 	tell(search, text);
+}
+
+/* Models may be there on other nodes; a name or an address is that of one thing. */
+static gboolean names_one(enum selector_key key)
+{
+	return key == SELECTOR_IF_NAMES || key == SELECTOR_ADDRESSES ||
+	       key == SELECTOR_RDMA_DEVICES || key == SELECTOR_PF_NAMES ||
+	       key == SELECTOR_ROOT_DEVICES;
+}
+
+static gboolean value_takes_any(const struct search *search, const struct selector_list *list,
+				const char *value)
+{
+	for (guint i = 0; i < search->devices->len; i++)
+		if (selector_list_value_takes(list, value, g_ptr_array_index(search->devices, i),
+					      search->matcher))
+			return TRUE;
+	return FALSE;
+}
+
+static void explain_strays_of(const struct search *search, guint index)
+{
+	struct selector_list list = *list_at(search, index);
+	g_autoptr(GPtrArray) strays = g_ptr_array_new();
+
+	for (gsize i = 0; names_one(list.key) && list.values[i] != NULL; i++)
+		if (!value_takes_any(search, &list, list.values[i]))
+			g_ptr_array_add(strays, (gpointer)list.values[i]);
+	if (strays->len == 0)
+		return;
+	g_ptr_array_add(strays, NULL);
+	list.values = (const char *const *)strays->pdata;
+	explain_list(search, index, &list);
+}
+
+/* Devices are taken, and some values of the lists are good for nothing. */
+static void explain_strays(const struct search *search)
+{
+	static const guint8 alive = TRUE;
+
+	for (guint i = 0; i < search->lists->len; i++)
+		g_byte_array_append(search->alive, &alive, 1);
+	for (guint i = 0; i < search->lists->len; i++)
+		explain_strays_of(search, i);
 }
 
 /* Each list takes a device, but no device passes all: tells what the ones have that
@@ -268,7 +311,7 @@ static void explain_lists(const struct search *search)
 			continue;
 		dead++;
 		if (is_declared(search, list_at(search, i)))
-			explain_list(search, i);
+			explain_list(search, i, list_at(search, i));
 	}
 	if (dead == 0)
 		explain_combination(search);
@@ -314,8 +357,8 @@ static void explain(const ResourceConfig *config, const struct selector *selecto
 	search->lists = lists;
 	search->alive = alive;
 	if (takes_a_device(config, selector, search))
-		return;
-	if (any_passes(search))
+		explain_strays(search);
+	else if (any_passes(search))
 		g_ptr_array_add(search->texts,
 				g_strconcat(search->start,
 					    "exclude removes every device that the lists take",

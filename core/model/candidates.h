@@ -10,7 +10,8 @@
 /* One text (char *) for each thing that keeps a selector object from matching, such
  * as "deviceIDs 0d00, b500 match no device; devices that pass the other lists have
  * 159b", and one for each attribute that is none of 'keys', the ones that the backend can
- * report (NULL: any). Empty if every object takes a device and there is no such attribute.
+ * report (NULL: any). Where devices are taken, one for the names and addresses of a list
+ * that are nobody's. Empty if there is nothing of all that.
  * 'devices' (Device *) are all that the bus has. */
 GPtrArray *selector_candidates(const ResourceConfig *config, GPtrArray *devices,
 			       selector_match_fn match, gpointer match_data,

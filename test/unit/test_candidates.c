@@ -123,6 +123,39 @@ static void a_bus_without_interfaces_is_no_typing_error(G_GNUC_UNUSED void **sta
 			    "a daemon sees none");
 }
 
+/* Where some devices are taken, a model that is not there may be that of other nodes; a
+ * name that is not there is told. */
+static void names_of_nobody_are_told_beside_others(G_GNUC_UNUSED void **state)
+{
+	static const char *const words[] = {
+		"0000:12:00.0 @vendor=15b3 @device=101b rdma=mlx5_0 net=ib0:ib",
+		"0000:24:00.0 @vendor=15b3 @device=101b rdma=mlx5_1 net=ib1:ib",
+		NULL,
+	};
+	static const struct {
+		const char *selectors, *text;
+	} cases[] = {
+		{"ifNames=ib0,ib99", "ifNames ib99 match no device; the devices of this bus have "
+				     "ib0, ib1"},
+		{"vendors=15b3 addresses=0000:12:00.0,0000:13:00.0",
+		 "addresses 0000:13:00.0 match no device; devices that pass the other lists have "
+		 "0000:12:00.0, 0000:24:00.0"},
+		{"rdmaDevices=mlx5_*,irdma*", "rdmaDevices irdma* match no device; the devices of "
+					      "this bus have mlx5_0, mlx5_1"},
+		{"vendors=15b3,1d0f deviceIDs=101b,101c", ""},
+		{"ifNames=ib0,ib1", ""},
+	};
+	g_autoptr(GPtrArray) devices = device_build_all(words);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(ResourceConfig) config = config_build(cases[i].selectors);
+		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
+		g_autofree char *joined = join(texts);
+
+		assert_string_equal(joined, cases[i].text);
+	}
+}
+
 static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 {
 	static const char *const none[] = {NULL};
@@ -217,6 +250,7 @@ int main(void)
 		cmocka_unit_test(selectors_that_match_nothing_name_what_is_there),
 		cmocka_unit_test(ranges_name_the_functions_that_there_are),
 		cmocka_unit_test(a_bus_without_interfaces_is_no_typing_error),
+		cmocka_unit_test(names_of_nobody_are_told_beside_others),
 		cmocka_unit_test(an_empty_bus_is_said),
 		cmocka_unit_test(long_lists_of_values_are_cut),
 		cmocka_unit_test(the_backend_is_asked),
