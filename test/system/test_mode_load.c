@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mode "auto" while pods come and go, kubelets restart and daemons are killed: no HCA is
- * ever exclusive to one pod and in the hands of another. RDMADP_TEST_FLIPS says how often
- * the label changes, RDMADP_TEST_SEED repeats or changes what happens between.
+ * Mode "auto" while pods come and go, kubelets restart, daemons are killed, HCAs vanish
+ * for a moment and the resource file changes: no HCA is ever exclusive to one pod and in
+ * the hands of another. RDMADP_TEST_FLIPS says how often the label changes,
+ * RDMADP_TEST_SEED repeats or changes what happens between.
  */
 #include "system/node.h"
 
@@ -28,7 +29,7 @@
 /* Two that follow the label, on two buses, and one that does not. */
 #define CONFIG                                                                                     \
 	"{\"configList\":["                                                                        \
-	"{\"resourceName\":\"hca\",\"mode\":\"auto\",\"rdmaHcaMax\":3,"                            \
+	"{\"resourceName\":\"hca\",\"mode\":\"auto\",\"rdmaHcaMax\":3,%s"                          \
 	"\"selectors\":{\"rdmaDevices\":[\"mlx5_bond_*\"]}},"                                      \
 	"{\"resourceName\":\"ub\",\"mode\":\"auto\",\"rdmaHcaMax\":5,"                             \
 	"\"selectors\":{\"buses\":[\"ub\"]}},"                                                     \
@@ -192,8 +193,33 @@ static void come_and_go(struct load *load)
 		node_command(load->node, "sleep %d", g_rand_int_range(load->random, 1, 400));
 }
 
+/* A change that makes a resource be configured anew, and another list of none. */
+static void write_resources(const struct load *load, gboolean distributed)
+{
+	g_autofree char *text =
+		g_strdup_printf(CONFIG, distributed ? "\"allocationPolicy\":\"distributed\"," : "");
+
+	node_resources(load->node, text);
+}
+
+/* An HCA loses its RDMA device, is looked for, and has it again. */
+static void blink(struct load *load)
+{
+	fixture_apply(load->node->root, "remove sys/class/infiniband/mlx5_bond_1\n"
+					"remove sys/devices/pci0000:d7/0000:d7:00.0/0000:d8:00.0/"
+					"infiniband/mlx5_bond_1\n");
+	process_signal(load->node->daemon, SIGHUP);
+	come_and_go(load);
+	fixture_apply(load->node->root, "ib 0000:d8:00.0 mlx5_bond_1 ll=Ethernet ndev=bond1\n");
+	process_signal(load->node->daemon, SIGHUP);
+}
+
 static void disturb(struct load *load)
 {
+	if (chance(load, 6))
+		write_resources(load, chance(load, 2));
+	if (chance(load, 8))
+		blink(load);
 	if (chance(load, 6))
 		node_command(load->node, "restart %d", g_rand_int_range(load->random, 0, 300));
 	if (chance(load, 10))
@@ -238,7 +264,7 @@ static void begin(struct load *load)
 				   load->node->root);
 	node_settings(load->node, settings);
 	node_kubelet_settings(load->node, "settle_time = 1.0;\n");
-	node_resources(load->node, CONFIG);
+	write_resources(load, FALSE);
 	load->pods = g_ptr_array_new_with_free_func(free_pod);
 	set_label(load, FALSE);
 	node_start_kubelet(load->node, options);
