@@ -3,7 +3,6 @@
 
 #include "edge/log.h"
 #include "model/custody.h"
-#include "model/mode_switch.h"
 #include "model/news.h"
 
 #define AREA "custody"
@@ -16,26 +15,6 @@ struct custodian {
 	gpointer data;
 };
 
-/* Current ids come first in a list. */
-static gboolean was_exclusive(const struct saved_resource *saved)
-{
-	return saved->ids->len > 0 && !mode_id_is_slot(g_ptr_array_index(saved->ids, 0));
-}
-
-static void restore(Custodian *self, const SavedState *before)
-{
-	for (guint i = 0; before != NULL && i < before->resources->len; i++) {
-		const struct saved_resource *saved = g_ptr_array_index(before->resources, i);
-
-		for (guint j = 0; j < saved->hcas->len; j++) {
-			const struct saved_hca *hca = g_ptr_array_index(saved->hcas, j);
-
-			custody_restore(self->custody, saved->bus, hca->device, saved->name,
-					was_exclusive(saved), g_get_monotonic_time());
-		}
-	}
-}
-
 Custodian *custodian_new(Holders *holders, const SavedState *before, void (*freed)(gpointer data),
 			 gpointer data)
 {
@@ -46,7 +25,8 @@ Custodian *custodian_new(Holders *holders, const SavedState *before, void (*free
 	self->asked_from_us = -1;
 	self->freed = freed;
 	self->data = data;
-	restore(self, before);
+	if (before != NULL)
+		custody_restore(self->custody, before, g_get_monotonic_time());
 	return self;
 }
 
@@ -135,4 +115,9 @@ void custodian_settle(Custodian *custodian, const char *bus, GPtrArray *claims)
 	custody_settle(custodian->custody, bus, claims, g_get_monotonic_time());
 	say(custodian);
 	ask(custodian);
+}
+
+void custodian_save(const Custodian *custodian, SavedState *state)
+{
+	custody_save(custodian->custody, state);
 }

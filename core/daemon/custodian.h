@@ -17,5 +17,8 @@ Custodian *custodian_new(Holders *holders, const SavedState *before, void (*free
 /* NULL is a no-op. */
 void custodian_free(Custodian *custodian);
 
+/* As custody_save. */
+void custodian_save(const Custodian *custodian, SavedState *state);
+
 /* As custody_settle. */
 void custodian_settle(Custodian *custodian, const char *bus, GPtrArray *claims);

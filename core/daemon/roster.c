@@ -426,6 +426,7 @@ void roster_save(const Roster *roster, SavedState *state)
 	for (guint i = 0; i < roster->pools->len; i++)
 		if (!pool_is_leaving(g_ptr_array_index(roster->pools, i)))
 			pool_save(g_ptr_array_index(roster->pools, i), state);
+	custodian_save(roster->custodian, state);
 }
 
 const GPtrArray *roster_buses(const Roster *roster)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/exclusive.h"
+#include "model/mode_switch.h"
 #include "model/news.h"
 #include "model/overlap.h"
 
@@ -17,7 +18,8 @@
 /* A resource that offers a device, or has offered it. */
 struct owner {
 	char *key; /* of the device: bus and identity */
-	char *id; /* what the kubelet calls the device in exclusive mode */
+	char *bus;
+	Device *device; /* held */
 	char *resource;
 	gboolean exclusive;
 	gint64 lost_us; /* since when it does not offer it any more; 0: it does */
@@ -39,7 +41,8 @@ static void owner_free(gpointer data)
 	struct owner *owner = data;
 
 	g_free(owner->key);
-	g_free(owner->id);
+	g_free(owner->bus);
+	device_unref(owner->device);
 	g_free(owner->resource);
 	if (owner->pods != NULL)
 		g_hash_table_unref(owner->pods);
@@ -81,14 +84,15 @@ static char *key_of(const char *bus, const Device *device)
 	return g_strdup_printf("%s %s", bus, device_identity(device));
 }
 
-static struct owner *add_owner(Custody *self, const char *key, const Device *device,
-			       const char *resource)
+static struct owner *add_owner(Custody *self, const char *bus, Device *device, const char *resource)
 {
+	g_autofree char *key = key_of(bus, device);
 	GPtrArray *list = g_hash_table_lookup(self->by_key, key);
 	struct owner *owner = g_new0(struct owner, 1);
 
 	owner->key = g_strdup(key);
-	owner->id = g_strdup(exclusive_id(device));
+	owner->bus = g_strdup(bus);
+	owner->device = device_ref(device);
 	owner->resource = g_strdup(resource);
 	g_ptr_array_add(self->owners, owner);
 	if (list == NULL) {
@@ -110,14 +114,51 @@ static gboolean release(Custody *self, guint i)
 	return waited_for;
 }
 
-void custody_restore(Custody *custody, const char *bus, const Device *device, const char *resource,
-		     gboolean exclusive, gint64 now_us)
-{
-	g_autofree char *key = key_of(bus, device);
-	struct owner *owner = add_owner(custody, key, device, resource);
+/* --- across a restart --- */
 
-	owner->exclusive = exclusive;
-	owner->lost_us = now_us;
+/* Current ids come first in a list. */
+static gboolean was_exclusive(const struct saved_resource *saved)
+{
+	return saved->ids->len > 0 && !mode_id_is_slot(g_ptr_array_index(saved->ids, 0));
+}
+
+void custody_restore(Custody *custody, const SavedState *before, gint64 now_us)
+{
+	for (guint i = 0; i < before->resources->len; i++) {
+		const struct saved_resource *saved = g_ptr_array_index(before->resources, i);
+
+		for (guint j = 0; j < saved->hcas->len; j++) {
+			const struct saved_hca *hca = g_ptr_array_index(saved->hcas, j);
+			struct owner *owner =
+				add_owner(custody, saved->bus, hca->device, saved->name);
+
+			owner->exclusive = was_exclusive(saved);
+			owner->lost_us = now_us;
+		}
+	}
+}
+
+static void save_owner(const struct owner *owner, SavedState *state)
+{
+	struct saved_resource *saved = saved_resource_new(
+		g_strdup(owner->resource), g_strdup(owner->bus), g_strdup("none any more"));
+	struct saved_hca *hca = g_new0(struct saved_hca, 1);
+
+	hca->device = device_ref(owner->device);
+	g_ptr_array_add(saved->hcas, hca);
+	g_ptr_array_add(saved->ids, owner->exclusive ? g_strdup(exclusive_id(owner->device))
+						     : g_strdup_printf("%s-0", owner->resource));
+	g_ptr_array_add(state->resources, saved);
+}
+
+void custody_save(const Custody *custody, SavedState *state)
+{
+	for (guint i = 0; i < custody->owners->len; i++) {
+		const struct owner *owner = g_ptr_array_index(custody->owners, i);
+
+		if (owner->lost_us != 0)
+			save_owner(owner, state);
+	}
 }
 
 /* --- who gets what --- */
@@ -188,21 +229,22 @@ static struct owner *rival_of(const Custody *self, const char *key,
 	return NULL;
 }
 
-static struct owner *owner_of(Custody *self, const char *key, const Device *device,
+static struct owner *owner_of(Custody *self, const char *bus, Device *device,
 			      const struct overlap_claim *claim)
 {
+	g_autofree char *key = key_of(bus, device);
 	const GPtrArray *list = g_hash_table_lookup(self->by_key, key);
 
 	for (guint i = 0; list != NULL && i < list->len; i++)
 		if (is_claims(g_ptr_array_index(list, i), claim))
 			return g_ptr_array_index(list, i);
-	return add_owner(self, key, device, claim->config->full_name);
+	return add_owner(self, bus, device, claim->config->full_name);
 }
 
-static void hand_over(Custody *self, const char *key, const Device *device,
+static void hand_over(Custody *self, const char *bus, Device *device,
 		      const struct overlap_claim *claim)
 {
-	struct owner *owner = owner_of(self, key, device, claim);
+	struct owner *owner = owner_of(self, bus, device, claim);
 
 	owner->exclusive = claim->exclusive;
 	owner->lost_us = 0;
@@ -232,7 +274,7 @@ static void settle_claim(Custody *self, const char *bus, struct overlap_claim *c
 		struct owner *rival = rival_of(self, key, claim);
 
 		if (rival == NULL) {
-			hand_over(self, key, device, claim);
+			hand_over(self, bus, device, claim);
 			i++;
 			continue;
 		}
@@ -288,10 +330,12 @@ gint64 custody_asks_from(const Custody *custody)
 /* A slot stands for every device that its resource has. */
 static gboolean is_of(const struct custody_holding *holding, const struct owner *owner)
 {
+	const char *id = exclusive_id(owner->device);
+
 	if (strcmp(holding->resource, owner->resource) != 0)
 		return FALSE;
 	for (guint i = 0; owner->exclusive && i < holding->ids->len; i++)
-		if (strcmp(g_ptr_array_index(holding->ids, i), owner->id) == 0)
+		if (strcmp(g_ptr_array_index(holding->ids, i), id) == 0)
 			return TRUE;
 	return !owner->exclusive && holding->ids->len > 0;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "model/device.h"
+#include "model/saved_state.h"
 
 typedef struct custody Custody;
 
@@ -26,9 +27,12 @@ Custody *custody_new(void);
 void custody_free(Custody *custody);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Custody, custody_free)
 
-/* A resource of a former process has offered the device. */
-void custody_restore(Custody *custody, const char *bus, const Device *device, const char *resource,
-		     gboolean exclusive, gint64 now_us);
+/* The resources of a former process have offered their devices, and so have those that
+ * custody_save has added. */
+void custody_restore(Custody *custody, const SavedState *before, gint64 now_us);
+/* Adds what resources had and have no more, while pods may hold it: an entry for each
+ * device, to come behind those of the resources themselves. */
+void custody_save(const Custody *custody, SavedState *state);
 
 /* What the resources of one bus are to have (struct overlap_claim *, resolved): devices
  * that are kept back are taken out. */

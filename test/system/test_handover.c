@@ -135,6 +135,11 @@ static void a_restart_forgets_nobody(void **state)
 	node_start_daemon(node);
 	node_daemon_says(node, KEPT("rdma/new", "rdma/old"));
 	node_await_allocatable(node, "rdma/new", 0);
+	/* and again, when the former resource is in no file any more */
+	node_stop_daemon(node);
+	node_start_daemon(node);
+	node_daemon_says(node, KEPT("rdma/new", "rdma/old"));
+	node_await_allocatable(node, "rdma/new", 0);
 	node_free_pod(node, "pod");
 	node_await_allocatable(node, "rdma/new", 2);
 	end(node);

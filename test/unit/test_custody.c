@@ -23,6 +23,7 @@
  *	had:X!:a,b     a former process's resource X had these; '!': exclusive
  *	X:a,b X!:c     what the resources are to have now; what they get follows each '='
  *	held:X/pod/id  held:  silent  away     the kubelet's word; '*' behind it: something is free
+ *	restart        another process goes on with what is saved
  *	+N             N ms pass
  *	@N @-          the kubelet is asked N ms from now, or not at all
  *
@@ -98,14 +99,35 @@ static void settle(struct script *script, const char *word)
 	assert_string_equal(text, sides[1]);
 }
 
+/* "X!:a": as the daemon saves what X has. */
 static void restore(struct script *script, const char *text)
 {
 	g_autoptr(GPtrArray) claims = claims_parse(script, text);
+	g_autoptr(SavedState) state = saved_state_new();
 	const struct overlap_claim *claim = g_ptr_array_index(claims, 0);
+	struct saved_resource *saved = saved_resource_new(g_strdup(claim->config->full_name),
+							  g_strdup("pci"), g_strdup("x"));
 
-	for (guint i = 0; i < claim->devices->len; i++)
-		custody_restore(script->custody, "pci", claim->devices->pdata[i],
-				claim->config->full_name, claim->exclusive, script->now_us);
+	for (guint i = 0; i < claim->devices->len; i++) {
+		struct saved_hca *hca = g_new0(struct saved_hca, 1);
+
+		hca->device = device_ref(claim->devices->pdata[i]);
+		g_ptr_array_add(saved->hcas, hca);
+	}
+	g_ptr_array_add(saved->ids, g_strdup(claim->exclusive ? "a" : "X-0"));
+	g_ptr_array_add(state->resources, saved);
+	custody_restore(script->custody, state, script->now_us);
+}
+
+/* Another process goes on. */
+static void start_again(struct script *script)
+{
+	g_autoptr(SavedState) state = saved_state_new();
+
+	custody_save(script->custody, state);
+	custody_free(script->custody);
+	script->custody = custody_new();
+	custody_restore(script->custody, state, script->now_us);
 }
 
 static void holding_free(gpointer data)
@@ -168,6 +190,8 @@ static void take_word(struct script *script, const char *word)
 		expect_question(script, word + 1);
 	else if (g_str_has_prefix(word, "had:"))
 		restore(script, word + strlen("had:"));
+	else if (strcmp(word, "restart") == 0)
+		start_again(script);
 	else if (strchr(word, '=') != NULL)
 		settle(script, word);
 	else
@@ -178,17 +202,17 @@ static void take_word(struct script *script, const char *word)
 static char *run(const char *text)
 {
 	g_auto(GStrv) words = g_strsplit(text, " ", -1);
-	g_autoptr(Custody) custody = custody_new();
 	g_autoptr(GPtrArray) configs =
 		g_ptr_array_new_with_free_func((GDestroyNotify)resource_config_unref);
 	g_autoptr(GPtrArray) news = news_new();
-	struct script script = {custody, 1000 * MS, configs};
+	struct script script = {custody_new(), 1000 * MS, configs};
 	GString *said = g_string_new(NULL);
 
 	print_message("%s\n", text);
 	for (gsize i = 0; words[i] != NULL; i++)
 		take_word(&script, words[i]);
-	custody_tell(custody, news);
+	custody_tell(script.custody, news);
+	custody_free(script.custody);
 	for (guint i = 0; i < news->len; i++)
 		g_string_append_printf(said, "%s%s", i > 0 ? " | " : "",
 				       ((const struct news *)g_ptr_array_index(news, i))->text);
@@ -225,6 +249,10 @@ static const char *const scripts[] = {
 	"had:X!:a X!:a=X!:a @-",
 	"had:X!:a Y!:a=Y!: @500 +500 held:X/p/a +1000 held:* Y!:a=Y!:a",
 	"had:X:a Y:a=Y:a @-",
+	"X!:a=X!:a Y!:a=Y!: restart Y!:a=Y!: restart Y!:a=Y!: +500 held:X/p/a +1000 held:* "
+	"Y!:a=Y!:a",
+	"X:a=X:a Y!:a=Y!: restart X:;Y!:a=X:;Y!: +500 held:X/p/s +1000 held:* Y!:a=Y!:a",
+	"X!:a=X!:a restart Y!:a=Y!:a",
 	/* longer and longer pauses */
 	"X!:a=X!:a Y!:a=Y!: +8000 held:X/p/a @2000 +100000 held:X/p/a @10000",
 	/* while there is no kubelet there is no hurry; one that does not say it has its way */
