@@ -249,8 +249,7 @@ static const char *const scripts[] = {
 	"had:X!:a X!:a=X!:a @-",
 	"had:X!:a Y!:a=Y!: @500 +500 held:X/p/a +1000 held:* Y!:a=Y!:a",
 	"had:X:a Y:a=Y:a @-",
-	"X!:a=X!:a Y!:a=Y!: restart Y!:a=Y!: restart Y!:a=Y!: +500 held:X/p/a +1000 held:* "
-	"Y!:a=Y!:a",
+	"X!:a=X!:a Y!:a=Y!: restart restart Y!:a=Y!: +500 held:X/p/a +1000 held:* Y!:a=Y!:a",
 	"X:a=X:a Y!:a=Y!: restart X:;Y!:a=X:;Y!: +500 held:X/p/s +1000 held:* Y!:a=Y!:a",
 	"X!:a=X!:a restart Y!:a=Y!:a",
 	/* longer and longer pauses */
