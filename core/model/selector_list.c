@@ -294,8 +294,8 @@ static gboolean is_number_of(const char *value, const Device *device)
 	return *value != '\0' && *end == '\0' && node == device_abi(device)->numa_node;
 }
 
-static gboolean value_takes(const struct selector_list *list, const char *value,
-			    const Device *device, const struct selector_matcher *matcher)
+gboolean selector_list_value_takes(const struct selector_list *list, const char *value,
+				   const Device *device, const struct selector_matcher *matcher)
 {
 	g_autoptr(GPtrArray) seen = NULL;
 
@@ -322,7 +322,7 @@ gboolean selector_list_takes(const struct selector_list *list, const Device *dev
 			     const struct selector_matcher *matcher)
 {
 	for (gsize i = 0; list->values[i] != NULL; i++)
-		if (value_takes(list, list->values[i], device, matcher))
+		if (selector_list_value_takes(list, list->values[i], device, matcher))
 			return TRUE;
 	return FALSE;
 }

@@ -29,6 +29,9 @@ char *selector_list_name(const struct selector_list *list);
 
 gboolean selector_list_takes(const struct selector_list *list, const Device *device,
 			     const struct selector_matcher *matcher);
+/* One value of the list alone. */
+gboolean selector_list_value_takes(const struct selector_list *list, const char *value,
+				   const Device *device, const struct selector_matcher *matcher);
 
 /* What the device has where the list looks, as its values are written ("ens1f0#3" of a
  * virtual function): char *, none twice; may be empty. */
