@@ -109,6 +109,34 @@ static void append_representors(GString *text, const struct search *search,
 					device_id(g_ptr_array_index(search->devices, j)));
 }
 
+static gboolean has_management(const Device *device, const char *name)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+
+	for (guint32 i = 0; i < abi->n_rdma_devices; i++)
+		if ((abi->rdma_devices[i]->flags & RDMADP_RDMA_MANAGEMENT_ONLY) &&
+		    strcmp(abi->rdma_devices[i]->name, name) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* A name that is there, of an RDMA device that no pod can use. */
+static void append_management(GString *text, const struct search *search,
+			      const struct selector_list *list)
+{
+	if (list->key != SELECTOR_RDMA_DEVICES)
+		return;
+	for (gsize i = 0; list->values[i] != NULL; i++)
+		for (guint j = 0; j < search->devices->len; j++)
+			if (has_management(g_ptr_array_index(search->devices, j), list->values[i]))
+				g_string_append_printf(
+					text,
+					"; %s of '%s' is for management or raw packets only and is "
+					"never offered",
+					list->values[i],
+					device_id(g_ptr_array_index(search->devices, j)));
+}
+
 /* No device of the bus has any: the selector may be right and the view wrong. */
 static void append_no_interfaces(GString *text, const struct selector_list *list, GPtrArray *values)
 {
@@ -222,6 +250,7 @@ static void explain_list(const struct search *search, guint index, const struct 
 	append_values(text, values);
 	append_no_interfaces(text, list, values);
 	append_representors(text, search, list);
+	append_management(text, search, list);
 	append_childless(text, search, list);
 	tell(search, text);
 }

@@ -156,6 +156,20 @@ static void names_of_nobody_are_told_beside_others(G_GNUC_UNUSED void **state)
 	}
 }
 
+static void a_management_device_is_told_as_what_it_is(G_GNUC_UNUSED void **state)
+{
+	static const char *const words[] = {"a rdma=mlx5_0 rdma=smi1 management", NULL};
+	g_autoptr(GPtrArray) devices = device_build_all(words);
+	g_autoptr(ResourceConfig) config = config_build("rdmaDevices=smi1");
+	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
+	g_autofree char *joined = join(texts);
+
+	assert_string_equal(joined,
+			    "rdmaDevices smi1 match no device; the devices of this bus have "
+			    "mlx5_0; smi1 of 'a' is for management or raw packets only and "
+			    "is never offered");
+}
+
 static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 {
 	static const char *const none[] = {NULL};
@@ -251,6 +265,7 @@ int main(void)
 		cmocka_unit_test(ranges_name_the_functions_that_there_are),
 		cmocka_unit_test(a_bus_without_interfaces_is_no_typing_error),
 		cmocka_unit_test(names_of_nobody_are_told_beside_others),
+		cmocka_unit_test(a_management_device_is_told_as_what_it_is),
 		cmocka_unit_test(an_empty_bus_is_said),
 		cmocka_unit_test(long_lists_of_values_are_cut),
 		cmocka_unit_test(the_backend_is_asked),
