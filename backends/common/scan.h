@@ -19,4 +19,7 @@ struct scan {
 
 /* Reads the classes. What it returns, scan_end takes back, also after a failure. */
 int scan_begin(struct scan *scan, struct sysfs *sysfs);
-void scan_end(struct scan *scan);
+/* 'result' is that of the discover so far. Returns what discover is to return: without
+ * descriptors or memory the kernel had no chance to tell what there is, and a scan that
+ * has missed something must not look whole. */
+int scan_end(struct scan *scan, int result);

@@ -21,6 +21,26 @@ struct sysfs_said {
 	char text[];
 };
 
+/* Why something could not be opened that may well be there; 0: nothing was so. */
+static _Thread_local int lacking;
+
+void sysfs_begin_reads(void)
+{
+	lacking = 0;
+}
+
+int sysfs_end_reads(void)
+{
+	return -lacking;
+}
+
+static int note_lack(int error)
+{
+	if (error == EMFILE || error == ENFILE || error == ENOMEM)
+		lacking = error;
+	return -error;
+}
+
 static int open_root(const char *path)
 {
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -90,7 +110,7 @@ static int open_path(const struct sysfs *sysfs, const char *path, int flags)
 	fd = open_beneath(sysfs->fd, path, flags | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = openat(sysfs->fd, path, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return fd < 0 ? note_lack(errno) : fd;
 }
 
 /* The length, without the newline at the end; one byte more than fits is looked for. */

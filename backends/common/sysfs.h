@@ -54,6 +54,11 @@ bool sysfs_link_name(const struct sysfs *sysfs, const char *dir, const char *nam
 		     char text[SYSFS_TEXT]);
 
 bool sysfs_exists(const struct sysfs *sysfs, const char *path);
+/* Between the two, in one thread: 0, or the negative errno of what this process lacked
+ * for a look at a path. */
+void sysfs_begin_reads(void);
+int sysfs_end_reads(void);
+
 /* Not the opposite: where it cannot be found out, as without a descriptor that is free,
  * neither is true. */
 bool sysfs_is_gone(const struct sysfs *sysfs, const char *path);

@@ -154,8 +154,7 @@ static int pci_discover(void *data, rdmadp_emit_fn emit, void *sink)
 		result = port_probe_run(&instance->probe, &instance->sysfs, &pci.scan.port_reads);
 	if (result == 0)
 		result = emit_all(&pci, emit, sink);
-	scan_end(&pci.scan);
-	return result;
+	return scan_end(&pci.scan, result);
 }
 
 static int pci_match(const struct rdmadp_device *device, const char *key, const char *value)

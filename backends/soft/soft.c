@@ -158,8 +158,7 @@ static int soft_discover(void *data, rdmadp_emit_fn emit, void *sink)
 		result = port_probe_run(&instance->probe, &instance->sysfs, &scan.port_reads);
 	for (uint32_t i = 0; result == 0 && i < devices.n; i++)
 		result = emit_device(&scan, devices.items[i], emit, sink);
-	scan_end(&scan);
-	return result;
+	return scan_end(&scan, result);
 }
 
 static const char *driver_alias(const char *name)

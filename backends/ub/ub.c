@@ -59,8 +59,7 @@ static int ub_discover(void *data, rdmadp_emit_fn emit, void *sink)
 		result = port_probe_run(&instance->probe, &instance->sysfs, &ub.scan.port_reads);
 	for (uint32_t i = 0; result == 0 && i < ub.entities.n; i++)
 		result = emit_entity(&ub, ub.entities.items[i], emit, sink);
-	scan_end(&ub.scan);
-	return result;
+	return scan_end(&ub.scan, result);
 }
 
 static int ub_match(const struct rdmadp_device *device, const char *key, const char *value)

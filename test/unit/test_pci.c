@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "edge/module.h"
 #include "support/big_tree.h"
@@ -386,12 +389,45 @@ static int load(void **state)
 	return pci ? 0 : -1;
 }
 
+static int count(void *sink, const struct rdmadp_device *device)
+{
+	(void)device;
+	++*(guint *)sink;
+	return 0;
+}
+
+/* One descriptor is enough to list a directory, and not to look at what is in it: nobody
+ * may take that for a machine without devices. */
+static void too_few_descriptors_make_no_scan(void **state)
+{
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
+	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit before, some;
+	guint n = 0;
+
+	(void)state;
+	assert_true(lowest >= 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (rlim_t more = 0; more < 2; more++) {
+		some = (struct rlimit){(rlim_t)lowest + more, before.rlim_max};
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &some), 0);
+		assert_int_equal(pci->discover(machine->instance, count, &n), -EMFILE);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	}
+	n = 0;
+	assert_int_equal(pci->discover(machine->instance, count, &n), 0);
+	assert_int_equal(n, machine->devices->len);
+	machine_free(machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(machines_are_described_as_expected),
 		cmocka_unit_test(a_number_that_is_none_leaves_the_subfunction),
 		cmocka_unit_test(two_scans_say_the_same_and_complain_once),
+		cmocka_unit_test(too_few_descriptors_make_no_scan),
 		cmocka_unit_test(another_interface_of_a_driver_is_said_once),
 		cmocka_unit_test(a_machine_without_anything_has_no_devices),
 		cmocka_unit_test(a_driver_with_an_abi_of_its_own_is_said_once),
