@@ -100,38 +100,6 @@ void report_numa(struct report *report, const char *dir)
 			       report->device.id, (unsigned int)node);
 }
 
-static const char *rdma_driver(const struct adapter *adapter, const struct rdmadp_node *node)
-{
-	for (uint32_t i = 0; i < adapter->rdma.n; i++) {
-		const struct rdmadp_rdma_device *rdma = adapter->rdma.items[i];
-
-		if (strcmp(rdma->name, node->rdma_device) == 0)
-			return rdma->driver;
-	}
-	return NULL;
-}
-
-/* A driver that does not come with the kernel may have another interface than the one
- * that the libraries in containers speak, which then find no device at all. */
-static void say_abi(struct report *report, const struct adapter *adapter)
-{
-	for (uint32_t i = 0; i < adapter->nodes.n; i++) {
-		const struct rdmadp_node *node = adapter->nodes.items[i];
-		char version[SYSFS_TEXT];
-		const char *driver;
-
-		if (node->kind != RDMADP_NODE_UVERBS ||
-		    !sysfs_read_in(report->scan->sysfs, node->sysfs_dir, "abi_version", version) ||
-		    strcmp(version, "1") == 0)
-			continue;
-		driver = rdma_driver(adapter, node);
-		sysfs_say_once(report->scan->sysfs, RDMADP_LOG_INFO,
-			       "driver '%s': its uverbs devices have version %s of its interface: "
-			       "containers need an rdma-core that knows it",
-			       driver ? driver : report->device.driver, version);
-	}
-}
-
 void report_adapter(struct report *report, const struct adapter *adapter)
 {
 	struct rdmadp_device *device = &report->device;
@@ -142,8 +110,6 @@ void report_adapter(struct report *report, const struct adapter *adapter)
 	device->netdevs = (const struct rdmadp_netdev *const *)adapter->nets.items;
 	device->n_nodes = adapter->nodes.n;
 	device->nodes = (const struct rdmadp_node *const *)adapter->nodes.items;
-	if (!(device->flags & RDMADP_DEVICE_SOFTWARE) && device->driver)
-		say_abi(report, adapter);
 	if (adapter->rdma_elsewhere || adapter->net_elsewhere)
 		device->flags |= RDMADP_DEVICE_ELSEWHERE;
 }

@@ -110,23 +110,6 @@ static void two_scans_say_the_same_and_complain_once(void **state)
 	machine_free(machine);
 }
 
-/* F33: what the libraries in containers must know. */
-static void another_interface_of_a_driver_is_said_once(void **state)
-{
-	struct machine *machine = machine_scanned(pci, "vendors");
-	g_autofree char *log = machine_take_log(machine);
-	g_autofree char *again = NULL;
-
-	(void)state;
-	assert_non_null(strstr(log, "info: driver 'bnxt_re': its uverbs devices have version 6 of "
-				    "its interface: containers need an rdma-core that knows it\n"));
-	assert_null(strstr(log, "hns"));
-	machine_scan(machine);
-	again = machine_take_log(machine);
-	assert_string_equal(again, "");
-	machine_free(machine);
-}
-
 static void a_machine_without_anything_has_no_devices(void **state)
 {
 	static const char *const machines[] = {"dir sys/bus/pci/devices\n", "remove sys\n"};
@@ -428,7 +411,6 @@ int main(void)
 		cmocka_unit_test(a_number_that_is_none_leaves_the_subfunction),
 		cmocka_unit_test(two_scans_say_the_same_and_complain_once),
 		cmocka_unit_test(too_few_descriptors_make_no_scan),
-		cmocka_unit_test(another_interface_of_a_driver_is_said_once),
 		cmocka_unit_test(a_machine_without_anything_has_no_devices),
 		cmocka_unit_test(a_driver_with_an_abi_of_its_own_is_said_once),
 		cmocka_unit_test(a_refused_device_ends_the_scan),
