@@ -3,7 +3,7 @@
 
 /* From one look to the next. Most drivers are told within a millisecond; a machine that
  * is busy, or a driver that asks its firmware, takes longer. */
-static const guint pauses_ms[] = {10, 90, 900};
+static const guint pauses_ms[] = {2, 8, 90, 900};
 
 struct relook {
 	relook_fn look;

@@ -46,12 +46,12 @@ static void seen_free(struct seen *seen)
 
 static void a_link_is_looked_at_again_and_again(void **state)
 {
-	struct seen *seen = seen_new(3);
+	struct seen *seen = seen_new(4);
 
 	(void)state;
 	relook_note(seen->relook, "eth0");
 	g_main_loop_run(seen->loop);
-	assert_string_equal(seen->looks->str, "eth0 eth0 eth0 ");
+	assert_string_equal(seen->looks->str, "eth0 eth0 eth0 eth0 ");
 	/* That is all. */
 	assert_false(g_main_context_pending(NULL));
 	seen_free(seen);
@@ -60,14 +60,14 @@ static void a_link_is_looked_at_again_and_again(void **state)
 /* News begin the row anew instead of adding another one. */
 static void several_links_and_several_messages(void **state)
 {
-	struct seen *seen = seen_new(6);
+	struct seen *seen = seen_new(8);
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
 		relook_note(seen->relook, "eth0");
 	relook_note(seen->relook, "eth1");
 	g_main_loop_run(seen->loop);
-	assert_string_equal(seen->looks->str, "eth0 eth1 eth0 eth1 eth0 eth1 ");
+	assert_string_equal(seen->looks->str, "eth0 eth1 eth0 eth1 eth0 eth1 eth0 eth1 ");
 	seen_free(seen);
 }
 
