@@ -161,13 +161,18 @@ static void tell(const struct overlap *overlap, const char *devices, GPtrArray *
 {
 	const char *first = overlap->first->full_name;
 	const char *second = overlap->second->full_name;
+	gboolean may_change =
+		overlap->first->mode == RESOURCE_AUTO || overlap->second->mode == RESOURCE_AUTO;
 
 	switch (overlap->kind) {
 	case OVERLAP_SHARED:
 		findings_add(findings, FINDING_WARNING,
 			     "%s: selected by \"%s\" and by \"%s\": pods of both get it, and each "
-			     "counts its slots as if it were alone",
-			     devices, first, second);
+			     "counts its slots as if it were alone%s",
+			     devices, first, second,
+			     may_change ? "; once the node's label makes one of the two "
+					  "exclusive, only the first keeps it"
+					: "");
 		break;
 	case OVERLAP_EXCLUSIVE:
 		findings_add(findings, FINDING_ERROR,

@@ -12,7 +12,7 @@
 #include "support/config_builder.h"
 #include "support/device_builder.h"
 
-/* A resource: "a" or, exclusive, "A", then ':' and its devices (device_builder's words
+/* A resource: "a" or, exclusive, "A" ("l" and "L" follow the label), then ':' and its devices (device_builder's words
  * with '/' for the blanks between them). */
 static struct overlap_claim *claim_new(const char *text)
 {
@@ -22,6 +22,7 @@ static struct overlap_claim *claim_new(const char *text)
 
 	g_free(config->full_name);
 	config->full_name = g_strdup_printf("rdma/%c", g_ascii_tolower(text[0]));
+	config->mode = g_ascii_tolower(text[0]) == 'l' ? RESOURCE_AUTO : RESOURCE_SHARED;
 	claim->config = config;
 	claim->exclusive = g_ascii_isupper(text[0]);
 	claim->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
@@ -79,6 +80,12 @@ static const struct {
 	 {"E'y': selected by \"rdma/a\" and by \"rdma/b\", and one of the two is exclusive: "
 	  "\"rdma/a\" keeps it, because it comes first in the file; exclude it from one of "
 	  "them"}},
+	/* a label can change what is right now */
+	{{"l:x", "b:x"},
+	 "l=x b=x",
+	 {"W'x': selected by \"rdma/l\" and by \"rdma/b\": pods of both get it, and each counts "
+	  "its slots as if it were alone; once the node's label makes one of the two exclusive, "
+	  "only the first keeps it"}},
 	/* the identity decides, not the id */
 	{{"A:x/identity=g", "B:y/identity=g"},
 	 "a=x b=",
