@@ -2,12 +2,14 @@
 /* What a listener does when there is too much of something. */
 #include "kubelet/listener.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -127,12 +129,35 @@ static void the_last_descriptors_are_not_for_listening(void **state)
 	listener_free(listener);
 }
 
+/* No room for one more file: it is said, and over when there is. */
+static void a_full_disk_is_told_and_waited_for(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autofree char *file = g_build_filename(fixture->dir, "file", NULL);
+	g_autoptr(GError) error = NULL;
+
+	if (mount("tmpfs", fixture->dir, "tmpfs", 0, "nr_inodes=2,mode=0700") < 0)
+		skip();
+	assert_true(g_file_set_contents(file, "", 0, NULL));
+	Listener *listener = listen_at(fixture, &error);
+
+	assert_null(listener);
+	assert_non_null(strstr(error->message, fixture->dir));
+	assert_non_null(strstr(error->message, g_strerror(ENOSPC)));
+	assert_int_equal(g_unlink(file), 0);
+	listener = listen_at(fixture, NULL);
+	assert_non_null(listener);
+	listener_free(listener);
+	assert_int_equal(umount2(fixture->dir, MNT_DETACH), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(a_client_may_not_have_any_number_of_connections),
 		TEST(the_last_descriptors_are_not_for_listening),
+		TEST(a_full_disk_is_told_and_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
