@@ -130,6 +130,7 @@ static void a_stream_that_breaks_is_registered_again(void **state)
 	struct node *node = running(state);
 	node_command(node, "disconnect rdma/hca");
 	node_kubelet_says(node, "{\"event\":\"stream-ended\",\"by\":\"kubelet\"}");
+	node_daemon_says(node, "rdma/hca: the kubelet has ended its stream");
 	node_kubelet_says(node, REGISTERED);
 	node_stop_kubelet(node, 0);
 }

@@ -140,9 +140,13 @@ static void topology_is_all_or_nothing(void **state)
 		{"numa 1", "numa 1",
 		 "{\"event\":\"list\",\"list\":[{\"nodes\":[1]},{\"nodes\":[1]}]}"},
 	};
-	static const char *const options[] = {"--topology-policy=restricted", NULL};
+	/* Up to 1.25 a TopologyInfo without nodes is "no node suits". */
+	static const char *const profiles[] = {"1.25", "1.36"};
 	(void)state;
-	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+	for (gsize n = 0; n < G_N_ELEMENTS(cases) * G_N_ELEMENTS(profiles); n++) {
+		gsize i = n / G_N_ELEMENTS(profiles);
+		const char *const options[] = {"--topology-policy=restricted", "--profile",
+					       profiles[n % G_N_ELEMENTS(profiles)], NULL};
 		struct node *node = node_new(NODES);
 		g_autofree char *mock =
 			g_strconcat(DEVICE("a", "1", ""), cases[i].first, "\n",
