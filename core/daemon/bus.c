@@ -309,13 +309,6 @@ Bus *bus_new(const struct bus_host *host, const char *name)
 	return bus;
 }
 
-static void timer_clear(guint *timer)
-{
-	if (*timer != 0)
-		g_source_remove(*timer);
-	*timer = 0;
-}
-
 void bus_stop(Bus *bus)
 {
 	if (bus->backend != NULL)
@@ -324,9 +317,9 @@ void bus_stop(Bus *bus)
 
 void bus_free(Bus *bus, guint wait_ms)
 {
-	timer_clear(&bus->rescans.timer);
-	timer_clear(&bus->polls.timer);
-	timer_clear(&bus->first_look_timer);
+	g_clear_handle_id(&bus->rescans.timer, g_source_remove);
+	g_clear_handle_id(&bus->polls.timer, g_source_remove);
+	g_clear_handle_id(&bus->first_look_timer, g_source_remove);
 	admission_free(bus->admission);
 	if (bus->backend != NULL)
 		backend_free(bus->backend, wait_ms);
@@ -406,7 +399,7 @@ static void bus_set_period(Bus *bus, struct period *period, double seconds, GSou
 
 	if (stays)
 		return;
-	timer_clear(&period->timer);
+	g_clear_handle_id(&period->timer, g_source_remove);
 	period->seconds = seconds;
 	if (seconds > 0)
 		period->timer = g_timeout_add((guint)(seconds * 1000), function, bus);

@@ -73,18 +73,6 @@ char *describe_ids(const Device *device)
 			       assumed ? ")" : "", model != NULL ? model : "?");
 }
 
-static const char *link_name(guint32 link_layer)
-{
-	switch (link_layer) {
-	case RDMADP_LINK_ETHERNET:
-		return "ether";
-	case RDMADP_LINK_INFINIBAND:
-		return "infiniband";
-	default:
-		return "unknown";
-	}
-}
-
 /* Each link layer once: an HCA can have ports of both. */
 char *describe_link(const Device *device)
 {
@@ -95,7 +83,7 @@ char *describe_link(const Device *device)
 		const struct rdmadp_rdma_device *rdma = abi->rdma_devices[i];
 
 		for (guint32 j = 0; j < rdma->n_ports; j++) {
-			const char *name = link_name(rdma->ports[j]->link_layer);
+			const char *name = device_link_name(rdma->ports[j]->link_layer);
 
 			if (strstr(text->str, name) == NULL)
 				append_word(text, name);
@@ -149,7 +137,7 @@ static void write_rdma(JsonWriter *json, const struct rdmadp_rdma_device *rdma)
 	for (guint32 i = 0; i < rdma->n_ports; i++) {
 		json_begin_object(json, NULL);
 		json_add_int(json, "number", rdma->ports[i]->number);
-		json_add_string(json, "link", link_name(rdma->ports[i]->link_layer));
+		json_add_string(json, "link", device_link_name(rdma->ports[i]->link_layer));
 		json_add_string(json, "state", port_state_name(rdma->ports[i]->state));
 		json_end_object(json);
 	}
@@ -161,7 +149,7 @@ static void write_netdev(JsonWriter *json, const struct rdmadp_netdev *netdev)
 {
 	json_begin_object(json, NULL);
 	json_add_string(json, "name", netdev->name);
-	json_add_string(json, "link", link_name(netdev->link_layer));
+	json_add_string(json, "link", device_link_name(netdev->link_layer));
 	write_flag(json, "upper", netdev->flags, RDMADP_NET_UPPER);
 	write_flag(json, "representor", netdev->flags, RDMADP_NET_REPRESENTOR);
 	write_flag(json, "child", netdev->flags, RDMADP_NET_CHILD);

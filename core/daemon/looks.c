@@ -39,19 +39,12 @@ Looks *looks_new(const struct looks_ops *ops, gpointer data)
 	return looks;
 }
 
-static void timer_clear(guint *timer)
-{
-	if (*timer != 0)
-		g_source_remove(*timer);
-	*timer = 0;
-}
-
 void looks_free(Looks *looks)
 {
 	if (looks == NULL)
 		return;
-	timer_clear(&looks->slow_timer);
-	timer_clear(&looks->stuck_timer);
+	g_clear_handle_id(&looks->slow_timer, g_source_remove);
+	g_clear_handle_id(&looks->stuck_timer, g_source_remove);
 	g_hash_table_unref(looks->running);
 	g_free(looks);
 }
@@ -60,9 +53,9 @@ void looks_settle(Looks *looks)
 {
 	if (looks->n_awaited > 0)
 		return;
-	timer_clear(&looks->slow_timer);
+	g_clear_handle_id(&looks->slow_timer, g_source_remove);
 	if (g_hash_table_size(looks->running) == 0)
-		timer_clear(&looks->stuck_timer);
+		g_clear_handle_id(&looks->stuck_timer, g_source_remove);
 	looks->ops.settled(looks->data);
 }
 

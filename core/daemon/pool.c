@@ -79,18 +79,11 @@ Pool *pool_new(const struct pool_host *host, ResourceConfig *config)
 	return pool;
 }
 
-static void timer_clear(guint *timer)
-{
-	if (*timer != 0)
-		g_source_remove(*timer);
-	*timer = 0;
-}
-
 void pool_free(Pool *pool)
 {
 	if (pool == NULL)
 		return;
-	timer_clear(&pool->tick);
+	g_clear_handle_id(&pool->tick, g_source_remove);
 	holders_forget(pool->host->holders, pool);
 	plugin_remove(pool->plugin);
 	device_info_dir_free(pool->device_info);
@@ -196,7 +189,7 @@ static void pool_arm_tick(Pool *pool, gint64 now_us)
 	gint64 deadline_us = offer_deadline(pool->offer);
 	gint64 wait_us = MAX(deadline_us - now_us, 0);
 
-	timer_clear(&pool->tick);
+	g_clear_handle_id(&pool->tick, g_source_remove);
 	if (deadline_us < 0)
 		return;
 	wait_us += MIN(wait_us / 20, SLACK_US);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "edge/json_writer.h"
+#include "edge/small_file.h"
 
 /* Of the specification that the files follow. */
 #define VERSION "1.1.0"
@@ -164,23 +165,6 @@ static gboolean fail(GError **error, const DeviceInfoDir *self, const char *name
 	return FALSE;
 }
 
-static gboolean write_all(int fd, const char *text)
-{
-	gsize length = strlen(text);
-
-	while (length > 0) {
-		ssize_t n = write(fd, text, length);
-
-		if (n < 0 && errno != EINTR)
-			return FALSE;
-		if (n > 0) {
-			text += n;
-			length -= (gsize)n;
-		}
-	}
-	return TRUE;
-}
-
 static gboolean write_new(const char *path, const char *text)
 {
 	int fd;
@@ -190,7 +174,7 @@ static gboolean write_new(const char *path, const char *text)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
 	if (fd < 0)
 		return FALSE;
-	written = write_all(fd, text);
+	written = small_file_write(fd, text);
 	return close(fd) == 0 && written;
 }
 

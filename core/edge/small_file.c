@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,4 +60,21 @@ char *small_file_read_at(int dir_fd, const char *path, gsize limit, gsize *ret_l
 char *small_file_read(const char *path, gsize limit, gsize *ret_length, GError **error)
 {
 	return small_file_read_at(AT_FDCWD, path, limit, ret_length, error);
+}
+
+gboolean small_file_write(int fd, const char *text)
+{
+	gsize left = strlen(text);
+
+	while (left > 0) {
+		ssize_t n = write(fd, text, left);
+
+		if (n < 0 && errno != EINTR)
+			return FALSE;
+		if (n > 0) {
+			text += n;
+			left -= (gsize)n;
+		}
+	}
+	return TRUE;
 }

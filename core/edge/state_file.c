@@ -95,23 +95,6 @@ gboolean state_file_make_dir(const char *dir, GError **error)
 	return FALSE;
 }
 
-static gboolean write_all(int fd, const char *text)
-{
-	gsize left = strlen(text);
-
-	while (left > 0) {
-		ssize_t n = write(fd, text, left);
-
-		if (n < 0 && errno != EINTR)
-			return FALSE;
-		if (n > 0) {
-			text += n;
-			left -= (gsize)n;
-		}
-	}
-	return fsync(fd) == 0;
-}
-
 /* FALSE with errno. Whatever lies at the temporary name is of a former process. */
 static gboolean write_temporary(int dir_fd, const char *text)
 {
@@ -123,7 +106,7 @@ static gboolean write_temporary(int dir_fd, const char *text)
 		    0600);
 	if (fd < 0)
 		return FALSE;
-	if (!write_all(fd, text))
+	if (!small_file_write(fd, text) || fsync(fd) < 0)
 		trouble = errno;
 	if (close(fd) < 0 && trouble == 0)
 		trouble = errno;

@@ -74,6 +74,18 @@ gboolean device_equal(const Device *a, const Device *b)
 	return a == b || device_layout_equal(&a->abi, &b->abi);
 }
 
+const char *device_link_name(guint32 link_layer)
+{
+	switch (link_layer) {
+	case RDMADP_LINK_ETHERNET:
+		return "ether";
+	case RDMADP_LINK_INFINIBAND:
+		return "infiniband";
+	default:
+		return "unknown";
+	}
+}
+
 int device_compare(const Device *a, const Device *b)
 {
 	return strcmp(a->abi.id, b->abi.id);

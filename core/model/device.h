@@ -18,7 +18,7 @@ typedef struct device Device;
 /* Deep copy after validation: id and identity present, printable ASCII without
  * white space, at most 63 bytes for id; node names and sysfs directories relative,
  * without '..'; all text valid UTF-8 without control characters; list lengths sane.
- * Error: G_IO_ERROR_INVALID_DATA-like text that names the member and its value. */
+ * The text of an error (DEVICE_ERROR) names the member and its value. */
 Device *device_copy(const struct rdmadp_device *reported, GError **error);
 /* The same device under another identity, which is valid. */
 Device *device_copy_as(const Device *device, const char *identity);
@@ -36,6 +36,9 @@ const char *device_attribute(const Device *device, const char *key);
 
 /* TRUE if both report exactly the same (order of lists included). */
 gboolean device_equal(const Device *a, const Device *b);
+
+/* "ether" and "infiniband", as linkTypes has them, or "unknown". */
+const char *device_link_name(guint32 link_layer);
 
 /* Orders by id: by bytes, which is bus order for zero-padded addresses. */
 int device_compare(const Device *a, const Device *b);

@@ -4,19 +4,12 @@
 #include "model/device.h"
 #include "model/selector_list.h"
 
-static const char *link_name(guint32 link_layer)
-{
-	if (link_layer == RDMADP_LINK_ETHERNET)
-		return "ether";
-	return link_layer == RDMADP_LINK_INFINIBAND ? "infiniband" : "unknown";
-}
-
 static void add_links(GPtrArray *links, const struct rdmadp_rdma_device *rdma)
 {
 	if (rdma->flags & RDMADP_RDMA_MANAGEMENT_ONLY)
 		return;
 	for (guint32 i = 0; i < rdma->n_ports; i++)
-		selector_add_once(links, link_name(rdma->ports[i]->link_layer));
+		selector_add_once(links, device_link_name(rdma->ports[i]->link_layer));
 }
 
 /* Each of 'links' is what one device has: a card with ports of both kinds is one kind of

@@ -121,19 +121,10 @@ static void add_interfaces(GPtrArray *seen, const Device *device)
 			selector_add_once(seen, abi->netdevs[i]->name);
 }
 
-static const char *layer_name(guint32 layer)
-{
-	if (layer == RDMADP_LINK_INFINIBAND)
-		return "infiniband";
-	return layer == RDMADP_LINK_ETHERNET ? "ether" : NULL;
-}
-
 static void add_layer(GPtrArray *seen, guint32 layer)
 {
-	const char *name = layer_name(layer);
-
-	if (name != NULL)
-		selector_add_once(seen, name);
+	if (layer == RDMADP_LINK_ETHERNET || layer == RDMADP_LINK_INFINIBAND)
+		selector_add_once(seen, device_link_name(layer));
 }
 
 static gboolean is_usable(const struct rdmadp_rdma_device *rdma)

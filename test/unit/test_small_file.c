@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/small_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -45,10 +49,36 @@ static void files_are_read_and_nothing_else(void **state)
 	fixture_remove(root);
 }
 
+static void texts_are_written_whole(void **state)
+{
+	g_autofree char *text = g_strnfill(64 * 1024, 'x');
+	g_autofree char *got = g_malloc(strlen(text));
+	gsize n = 0;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_true(fcntl(ends[1], F_SETPIPE_SZ, 128 * 1024) > 0);
+	assert_true(small_file_write(ends[1], text));
+	assert_true(small_file_write(ends[1], ""));
+	close(ends[1]);
+	while (n < strlen(text)) {
+		ssize_t part = read(ends[0], got + n, strlen(text) - n);
+
+		assert_true(part > 0);
+		n += (gsize)part;
+	}
+	assert_memory_equal(got, text, n);
+	assert_false(small_file_write(ends[0], text));
+	assert_int_equal(errno, EBADF);
+	close(ends[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_read_and_nothing_else),
+		cmocka_unit_test(texts_are_written_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
