@@ -91,6 +91,7 @@ void pool_free(Pool *pool)
 	offer_free(pool->offer);
 	resource_config_unref(pool->config);
 	g_free(pool->barred);
+	g_free(pool->waiting);
 	g_free(pool->trouble);
 	g_free(pool->ask_trouble);
 	g_free(pool);
@@ -120,8 +121,9 @@ char *pool_trouble(const Pool *pool)
 {
 	if (pool->refused)
 		return g_strdup("its backend cannot be used");
-	return pool->barred != NULL ? g_strdup(pool->barred)
-				    : resource_trouble(pool_resource(pool));
+	if (pool->barred != NULL || pool->waiting != NULL)
+		return g_strdup(pool->barred != NULL ? pool->barred : pool->waiting);
+	return resource_trouble(pool_resource(pool));
 }
 
 /* --- what is said --- */
@@ -313,6 +315,12 @@ void pool_bar(Pool *pool, const char *why)
 	g_free(pool->barred);
 	pool->barred = g_strdup(why);
 	offer_refuse(pool->offer, why != NULL);
+}
+
+void pool_set_waiting(Pool *pool, const char *why)
+{
+	g_free(pool->waiting);
+	pool->waiting = g_strdup(why);
 }
 
 gboolean pool_competes(const Pool *pool)

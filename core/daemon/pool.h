@@ -72,6 +72,8 @@ void pool_refuse(Pool *pool);
 /* The node is not as the resource needs it: it stays at 0. Said by the caller. NULL:
  * nothing bars it. */
 void pool_bar(Pool *pool, const char *why);
+/* Why devices are kept back from it, or NULL. Said by the caller. */
+void pool_set_waiting(Pool *pool, const char *why);
 /* TRUE if it takes part: it is neither of the two and not about to leave. */
 gboolean pool_competes(const Pool *pool);
 /* Of the bus's devices those that the selectors take (a new array). */

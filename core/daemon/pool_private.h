@@ -16,6 +16,7 @@ struct pool {
 	const struct rdmadp_backend *vtable; /* of the last scan; NULL before */
 	gboolean refused;
 	char *barred; /* why the node is not as the resource needs it, or NULL */
+	char *waiting; /* why it does not get all of its devices yet, or NULL */
 	gboolean published;
 	guint tick; /* source of the next offer_tick, or 0 */
 	gint64 asked_from_us; /* of the question about pods that is under way; -1: none is */

@@ -152,6 +152,7 @@ static void claim_free(gpointer data)
 	struct overlap_claim *claim = data;
 
 	g_ptr_array_unref(claim->devices);
+	g_free(claim->waits);
 	g_free(claim);
 }
 
@@ -200,6 +201,7 @@ void selection_run(Selection *selection, GPtrArray *pools, const struct rdmadp_b
 	for (guint i = 0; i < pools->len; i++) {
 		const struct overlap_claim *claimed = g_ptr_array_index(claims, i);
 
+		pool_set_waiting(g_ptr_array_index(pools, i), claimed->waits);
 		pool_take(g_ptr_array_index(pools, i), claimed->devices, devices, scan);
 	}
 }

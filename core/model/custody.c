@@ -253,11 +253,15 @@ static void hand_over(Custody *self, const char *bus, Device *device,
 
 /* Said once for two resources. */
 static void keep_back(Custody *self, const Device *device, struct owner *rival,
-		      const struct overlap_claim *claim)
+		      struct overlap_claim *claim)
 {
 	char *both = pair(claim->config->full_name, rival->resource);
 
 	rival->waited_for = TRUE;
+	if (claim->waits == NULL)
+		claim->waits = g_strdup_printf("waits until no pod can hold devices, such as '%s', "
+					       "through \"%s\", which had them before",
+					       device_id(device), rival->resource);
 	if (!g_hash_table_contains(self->said, both))
 		news_add(self->news, NEWS_WARNING,
 			 "\"%s\" gets devices, such as '%s', not before no pod can hold them "

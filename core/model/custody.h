@@ -35,7 +35,7 @@ void custody_restore(Custody *custody, const SavedState *before, gint64 now_us);
 void custody_save(const Custody *custody, SavedState *state);
 
 /* What the resources of one bus are to have (struct overlap_claim *, resolved): devices
- * that are kept back are taken out. */
+ * that are kept back are taken out, and 'waits' says why. */
 void custody_settle(Custody *custody, const char *bus, GPtrArray *claims, gint64 now_us);
 
 /* From when on the kubelet should be asked who holds what; -1: there is no need to. */

@@ -15,6 +15,7 @@ struct overlap_claim {
 	const ResourceConfig *config;
 	gboolean exclusive; /* as it is now: "auto" may be either */
 	GPtrArray *devices; /* Device *; what it may not have is taken out */
+	char *waits; /* by custody_settle: why devices are kept back, or NULL */
 };
 
 enum overlap_kind {

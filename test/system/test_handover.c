@@ -106,6 +106,16 @@ static void the_way_back_waits_as_well(void **state)
 	end(node);
 }
 
+static void expect_status(const struct node *node, const char *text)
+{
+	const char *const options[] = {"status", NULL};
+	Process *status = node_run_daemon(node, options);
+
+	if (process_await(status, text) == NULL)
+		fail_msg("status does not say '%s'", text);
+	process_free(status);
+}
+
 /* A resource is renamed, and becomes exclusive by the way. */
 static void another_resource_waits_for_the_pods_of_the_former(void **state)
 {
@@ -117,6 +127,8 @@ static void another_resource_waits_for_the_pods_of_the_former(void **state)
 	node_resources(node, CONFIG(EXCLUSIVE("new", "mlx5_bond_*")));
 	node_daemon_says(node, KEPT("rdma/new", "rdma/old"));
 	node_await_allocatable(node, "rdma/new", 0);
+	expect_status(node, "waits until no pod can hold devices, such as '0000:3b:00.0', through "
+			    "\"rdma/old\"");
 	node_free_pod(node, "pod");
 	node_await_allocatable(node, "rdma/new", 2);
 	end(node);

@@ -16,6 +16,7 @@
 #include "support/device_builder.h"
 
 #define MS ((gint64)1000)
+#define MAX_CLAIMS 4
 
 /*
  * What happens, a word each:
@@ -59,6 +60,7 @@ static void claim_free(gpointer data)
 	struct overlap_claim *claim = data;
 
 	g_ptr_array_unref(claim->devices);
+	g_free(claim->waits);
 	g_free(claim);
 }
 
@@ -92,11 +94,21 @@ static void settle(struct script *script, const char *word)
 {
 	g_auto(GStrv) sides = g_strsplit(word, "=", 2);
 	g_autoptr(GPtrArray) claims = claims_parse(script, sides[0]);
+	guint wanted[MAX_CLAIMS] = {0};
 	g_autofree char *text = NULL;
 
+	assert_true(claims->len <= MAX_CLAIMS);
+	for (guint i = 0; i < claims->len; i++)
+		wanted[i] = ((struct overlap_claim *)g_ptr_array_index(claims, i))->devices->len;
 	custody_settle(script->custody, "pci", claims, script->now_us);
 	text = claims_text(claims);
 	assert_string_equal(text, sides[1]);
+	/* what a resource does not get it waits for, and says so */
+	for (guint i = 0; i < claims->len; i++) {
+		const struct overlap_claim *claim = g_ptr_array_index(claims, i);
+
+		assert_true((claim->waits != NULL) == (claim->devices->len < wanted[i]));
+	}
 }
 
 /* "X!:a": as the daemon saves what X has. */
