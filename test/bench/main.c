@@ -23,7 +23,8 @@ enum {
 	MANY_RESOURCES = 16,
 	MANY_CALLERS = 8,
 	SETTLE_MS = 500,
-	BETWEEN_CHANGES_MS = 150
+	BETWEEN_CHANGES_MS = 150,
+	BETWEEN_CUTS_MS = 1200
 };
 
 static struct {
@@ -219,7 +220,8 @@ static gboolean has_healthy(const Session *session, gpointer data)
 	return session_plugin(session, 0)->n_healthy == *(gsize *)data;
 }
 
-/* sysfs says it first; nobody looks there until the kernel tells of the carrier. */
+/* sysfs says it first; nobody looks there until the kernel tells of the carrier, once the
+ * looks that follow the message before are over. */
 static double cut_ms(Session *session, const Link *link)
 {
 	gsize all = session->subject->slots;
@@ -227,8 +229,8 @@ static double cut_ms(Session *session, const Link *link)
 	gint64 began_us;
 	double value;
 
+	session_settle(BETWEEN_CUTS_MS);
 	subject_set_link(session->node, FALSE);
-	session_settle(BETWEEN_CHANGES_MS);
 	began_us = g_get_monotonic_time();
 	link_set_carrier(link, FALSE);
 	session_wait(session, has_healthy, &others);

@@ -24,6 +24,7 @@
 /* Now and then it has to stay so. */
 #define BURSTS_BETWEEN_QUIET 12
 #define QUIET_MS 250
+#define EVENTS_BETWEEN_SAMPLES 500
 
 /* What the daemon uses; sampled when it is quiet. */
 struct usage {
@@ -86,6 +87,12 @@ static void take_least(struct usage *least, const struct usage *usage)
 	least->memory_kib = MIN(least->memory_kib, usage->memory_kib);
 }
 
+static void print_usage(guint events, const struct usage *usage)
+{
+	print_message("%u events: %u descriptors, %u threads, %u KiB\n", events, usage->descriptors,
+		      usage->threads, usage->memory_kib);
+}
+
 static void run_burst(struct torture *torture)
 {
 	guint n = 1 + (guint)g_rand_int_range(torture->random, 0, MOST_IN_A_BURST);
@@ -133,6 +140,7 @@ static void lists_are_as_predicted_and_nothing_grows(void **state)
 	guint events = number_of("RDMADP_TORTURE_EVENTS", USUAL_EVENTS);
 	struct usage first = {0, 0, 0};
 	struct usage last = {G_MAXUINT, G_MAXUINT, G_MAXUINT};
+	guint n_samples = 0;
 
 	print_message("seed %u, %u events\n", torture->seed, events);
 	torture_await(torture, torture_is_settled, NULL, "the first lists");
@@ -143,6 +151,10 @@ static void lists_are_as_predicted_and_nothing_grows(void **state)
 		if (i % BURSTS_BETWEEN_QUIET == 0)
 			expect_quiet(torture);
 		usage = usage_of(torture);
+		if (torture->n_events / EVENTS_BETWEEN_SAMPLES > n_samples) {
+			n_samples++;
+			print_usage(torture->n_events, &usage);
+		}
 		if (torture->n_events < events / 3)
 			take_most(&first, &usage);
 		else if (torture->n_events > events / 3 * 2)
