@@ -103,6 +103,21 @@ static struct owner *add_owner(Custody *self, const char *bus, Device *device, c
 	return owner;
 }
 
+static struct owner *find_owner(const Custody *self, const char *bus, const Device *device,
+				const char *resource)
+{
+	g_autofree char *key = key_of(bus, device);
+	const GPtrArray *list = g_hash_table_lookup(self->by_key, key);
+
+	for (guint i = 0; list != NULL && i < list->len; i++) {
+		struct owner *owner = g_ptr_array_index(list, i);
+
+		if (strcmp(owner->resource, resource) == 0)
+			return owner;
+	}
+	return NULL;
+}
+
 /* TRUE if another resource has waited for it. */
 static gboolean release(Custody *self, guint i)
 {
@@ -122,6 +137,20 @@ static gboolean was_exclusive(const struct saved_resource *saved)
 	return saved->ids->len > 0 && !mode_id_is_slot(g_ptr_array_index(saved->ids, 0));
 }
 
+/* A process that ended before its first discovery has saved what a resource offers twice: as
+ * the resource's and as lost. The first entry, the resource's own, tells how it was offered. */
+static void restore_owner(Custody *self, const struct saved_resource *saved, Device *device,
+			  gint64 now_us)
+{
+	struct owner *owner = find_owner(self, saved->bus, device, saved->name);
+
+	if (owner != NULL)
+		return;
+	owner = add_owner(self, saved->bus, device, saved->name);
+	owner->exclusive = was_exclusive(saved);
+	owner->lost_us = now_us;
+}
+
 void custody_restore(Custody *custody, const SavedState *before, gint64 now_us)
 {
 	for (guint i = 0; i < before->resources->len; i++) {
@@ -129,11 +158,8 @@ void custody_restore(Custody *custody, const SavedState *before, gint64 now_us)
 
 		for (guint j = 0; j < saved->hcas->len; j++) {
 			const struct saved_hca *hca = g_ptr_array_index(saved->hcas, j);
-			struct owner *owner =
-				add_owner(custody, saved->bus, hca->device, saved->name);
 
-			owner->exclusive = was_exclusive(saved);
-			owner->lost_us = now_us;
+			restore_owner(custody, saved, hca->device, now_us);
 		}
 	}
 }
@@ -229,23 +255,13 @@ static struct owner *rival_of(const Custody *self, const char *key,
 	return NULL;
 }
 
-static struct owner *owner_of(Custody *self, const char *bus, Device *device,
-			      const struct overlap_claim *claim)
-{
-	g_autofree char *key = key_of(bus, device);
-	const GPtrArray *list = g_hash_table_lookup(self->by_key, key);
-
-	for (guint i = 0; list != NULL && i < list->len; i++)
-		if (is_claims(g_ptr_array_index(list, i), claim))
-			return g_ptr_array_index(list, i);
-	return add_owner(self, bus, device, claim->config->full_name);
-}
-
 static void hand_over(Custody *self, const char *bus, Device *device,
 		      const struct overlap_claim *claim)
 {
-	struct owner *owner = owner_of(self, bus, device, claim);
+	struct owner *owner = find_owner(self, bus, device, claim->config->full_name);
 
+	if (owner == NULL)
+		owner = add_owner(self, bus, device, claim->config->full_name);
 	owner->exclusive = claim->exclusive;
 	owner->lost_us = 0;
 	g_clear_pointer(&owner->pods, g_hash_table_unref);

@@ -321,12 +321,30 @@ static void buses_are_apart(void **state)
 	assert_int_equal(custody_asks_from(custody), -1);
 }
 
+/* A resource's own entry and what custody_save has added to it, as a process leaves them that
+ * ends before its first discovery. */
+static void what_is_saved_does_not_grow_with_every_start(void **state)
+{
+	g_autoptr(GPtrArray) configs =
+		g_ptr_array_new_with_free_func((GDestroyNotify)resource_config_unref);
+	struct script script = {custody_new(), 1000 * MS, configs};
+	g_autoptr(SavedState) saved = saved_state_new();
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		restore(&script, "X!:a,b");
+	custody_save(script.custody, saved);
+	assert_int_equal(saved->resources->len, 2);
+	custody_free(script.custody);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_are_kept_back_for_pods),
 		cmocka_unit_test(it_is_said_once),
 		cmocka_unit_test(buses_are_apart),
+		cmocka_unit_test(what_is_saved_does_not_grow_with_every_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
