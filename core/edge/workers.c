@@ -34,7 +34,6 @@ struct workers {
 	GPtrArray *workers; /* struct worker *, on the threads' stacks */
 	guint threads; /* started and not ended; workers join the array a bit later */
 	guint idle;
-	guint running;
 	guint done;
 	gboolean stopped;
 	gboolean short_of_threads; /* and said so */
@@ -98,14 +97,11 @@ static gpointer next_job(Workers *workers)
 static void run_job(Workers *workers, struct worker *self, gpointer job)
 {
 	self->busy = TRUE;
-	workers->running++;
 	pthread_mutex_unlock(&workers->lock);
 	workers->run(job);
 	pthread_mutex_lock(&workers->lock);
 	self->busy = FALSE;
 	workers->done++;
-	if (--workers->running == 0)
-		pthread_cond_broadcast(&workers->quiet);
 }
 
 static void *worker_main(void *data)
@@ -120,7 +116,8 @@ static void *worker_main(void *data)
 	while ((job = next_job(workers)))
 		run_job(workers, &self, job);
 	g_ptr_array_remove_fast(workers->workers, &self);
-	workers->threads--;
+	if (--workers->threads == 0)
+		pthread_cond_broadcast(&workers->quiet);
 	pthread_mutex_unlock(&workers->lock);
 	workers_unref(workers);
 	return NULL;
@@ -250,7 +247,7 @@ void workers_interrupt(Workers *workers)
 void workers_wait(Workers *workers)
 {
 	pthread_mutex_lock(&workers->lock);
-	while (workers->running > 0)
+	while (workers->threads > 0)
 		pthread_cond_wait(&workers->quiet, &workers->lock);
 	pthread_mutex_unlock(&workers->lock);
 }

@@ -26,5 +26,6 @@ guint workers_threads(Workers *workers); /* any thread */
 void workers_stop(Workers *workers);
 /* Interrupts the system calls of running jobs. */
 void workers_interrupt(Workers *workers);
-/* Any thread. After workers_stop: returns when no job runs. */
+/* Any thread. After workers_stop: returns when no job runs, and idle threads have ended: a
+ * process that leaves while one does so confuses leak checkers. */
 void workers_wait(Workers *workers);
