@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "model/text.h"
 
 enum { ROUNDS = 20, THREADS = 4 };
 
@@ -53,6 +54,7 @@ static gboolean look(const struct subject *subject, const struct rdmadp_device *
 static void check_each(struct subject *subject, GPtrArray *devices)
 {
 	struct rdmadp_health *health = guard_new_edge(sizeof(*health));
+	g_autofree char *unknown = NULL;
 	guint failures = report_failures();
 	guint known = 0;
 
@@ -66,10 +68,11 @@ static void check_each(struct subject *subject, GPtrArray *devices)
 		known += look(subject, copy, health);
 		guard_make_void(guard);
 	}
+	unknown = text_count(devices->len - known, "device");
 	if (known == 0)
-		report_fail("health knows nothing of any of the %u devices", devices->len);
+		report_fail("health knows nothing of any of the devices: %s", unknown);
 	else if (known < devices->len)
-		report_note("health of %u devices is unknown now", devices->len - known);
+		report_note("health of %s is unknown now", unknown);
 	report_ok_since(failures, "health answers for each device");
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "model/text.h"
 
 /* --- two instances --- */
 
@@ -141,6 +142,7 @@ static void tell_descriptors(GHashTable *before)
 /* A thread that was joined is gone from /proc a moment later. */
 static void tell_threads(guint before)
 {
+	g_autofree char *left = NULL;
 	guint now = 0;
 
 	for (int i = 0; i < 1000; i++) {
@@ -151,8 +153,8 @@ static void tell_threads(guint before)
 			return;
 		g_usleep(1000);
 	}
-	report_fail("after fini %u thread%s still runs", now - before,
-		    now - before == 1 ? "" : "s");
+	left = text_count(now - before, "thread");
+	report_fail("left after fini: %s", left);
 }
 
 static gboolean live_once(const struct options *options)

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "elf_file.h"
+#include "model/text.h"
 
 void check_file(const struct options *options)
 {
@@ -63,6 +64,7 @@ static gboolean is_empty(const char *path)
 void check_empty(const struct options *options)
 {
 	g_autofree char *missing = g_build_filename(options->empty_root, "dev", NULL);
+	g_autofree char *count = NULL;
 	g_autoptr(GPtrArray) devices = NULL;
 	struct options empty = *options;
 	struct subject subject;
@@ -72,10 +74,11 @@ void check_empty(const struct options *options)
 		return;
 	report_ok("init succeeds where its bus is not there");
 	devices = subject_scan(&subject, FALSE);
+	count = text_count(devices ? devices->len : 0, "device");
 	if (devices && devices->len == 0)
 		report_ok("discover reports no device there");
 	else if (devices)
-		report_fail("discover reports %u devices in an empty directory", devices->len);
+		report_fail("discover reports %s in an empty directory", count);
 	subject_fini(&subject);
 	if (!is_empty(options->empty_root))
 		report_fail("it wrote something to the sysfs root; a backend reads only");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "model/text.h"
 
 enum { SCANS = 4 };
 
@@ -48,6 +49,7 @@ void check_scan(const struct options *options)
 {
 	g_autoptr(GPtrArray) devices = NULL;
 	g_autofree char *first = NULL;
+	g_autofree char *count = NULL;
 	struct subject subject;
 	gboolean same = TRUE;
 	guint logged;
@@ -56,8 +58,8 @@ void check_scan(const struct options *options)
 		return;
 	devices = subject_scan(&subject, FALSE);
 	if (devices) {
-		report_ok("discover in '%s' reports %u device%s", options->sysfs_root, devices->len,
-			  devices->len == 1 ? "" : "s");
+		count = text_count(devices->len, "device");
+		report_ok("discover in '%s' reports %s", options->sysfs_root, count);
 		if (devices->len == 0)
 			note_nothing(options, subject.n_refused);
 		first = subject_text(devices);

@@ -51,7 +51,7 @@ static void files_are_read_and_nothing_else(void **state)
 
 static void texts_are_written_whole(void **state)
 {
-	g_autofree char *text = g_strnfill(64 * 1024, 'x');
+	g_autofree char *text = g_strnfill((gsize)64 * 1024, 'x');
 	g_autofree char *got = g_malloc(strlen(text));
 	gsize n = 0;
 	int ends[2];
