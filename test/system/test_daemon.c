@@ -95,6 +95,28 @@ static void a_failing_hca_takes_its_slots_down_and_back(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+/* Neither polls nor periodic scans: what the backend tells is enough. */
+static void events_alone_are_followed(void **state)
+{
+	struct node *node = *state;
+	node_resources(node,
+		       "{\"periodicUpdateInterval\":0,\"faultDetectPeriod\":0,\"configList\":["
+		       "{\"resourceName\":\"hca\",\"rdmaHcaMax\":4,\"selectors\":"
+		       "{\"buses\":[\"mock\"],\"vendors\":[\"15b3\"]}}]}");
+	running(state);
+	node_mock(node, ONE_DOWN);
+	node_kubelet_says(node, "{\"event\":\"list\",\"devices\":4,\"healthy\":3}");
+	node_mock(node, HEALTHY);
+	node_kubelet_says(node, "{\"event\":\"list\",\"devices\":4,\"healthy\":4}");
+	node_mock(node, DEVICE("0000:3b:00.0", "1", "health ok"));
+	node_kubelet_says(node, "{\"event\":\"list\",\"devices\":4,\"healthy\":3}");
+	node_daemon_says(node, "it is not on the bus any more");
+	node_mock(node, HEALTHY);
+	node_kubelet_says(node, "{\"event\":\"list\",\"devices\":4,\"healthy\":4}");
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 static void a_kubelet_that_restarts_has_the_resource_again(void **state)
 {
 	struct node *node = running(state);
@@ -237,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_list_holds_all_slots_and_an_allocation_all_files),
 		TEST(a_failing_hca_takes_its_slots_down_and_back),
+		TEST(events_alone_are_followed),
 		TEST(a_kubelet_that_restarts_has_the_resource_again),
 		TEST(a_kubelet_that_is_away_for_a_while_is_waited_for),
 		TEST(a_stream_that_breaks_is_registered_again),
