@@ -135,14 +135,6 @@ void options_free(Options *options)
 	g_free(options);
 }
 
-char *options_help(void)
-{
-	g_autoptr(Options) options = g_new0(Options, 1);
-	g_autoptr(GOptionContext) context = options_context(options);
-
-	return g_option_context_get_help(context, TRUE, NULL);
-}
-
 const char *options_config(const Options *options)
 {
 	return options->config != NULL ? options->config : SETTINGS_DEFAULT_PATH;

@@ -29,9 +29,6 @@ Options *options_parse(int argc, char **argv, GError **error);
 void options_free(Options *options);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Options, options_free)
 
-/* The usage text. */
-char *options_help(void);
-
 /* The settings file that is read. */
 const char *options_config(const Options *options);
 

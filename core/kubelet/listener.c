@@ -462,11 +462,6 @@ gboolean listener_is_intact(const Listener *listener)
 	       is_same_file(&ours, &there);
 }
 
-const char *listener_path(const Listener *listener)
-{
-	return listener->path;
-}
-
 void listener_free(Listener *listener)
 {
 	struct stat ours;

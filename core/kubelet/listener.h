@@ -36,7 +36,6 @@ Listener *listener_new_for_group(const struct listener_plan *plan, listener_acce
 				 gpointer data, GError **error);
 /* FALSE once the file at our path is not our socket any more. */
 gboolean listener_is_intact(const Listener *listener);
-const char *listener_path(const Listener *listener);
 /* Removes the file if it is still ours. NULL is a no-op. */
 void listener_free(Listener *listener);
 
