@@ -209,6 +209,98 @@ static void a_machine_in_trouble_is_recorded_all_the_same(G_GNUC_UNUSED void **s
 	}
 }
 
+/* --- and back: --build --- */
+
+/* Makes 'name' below root of the text; returns what it said to that. */
+static char *build(const char *root, const char *name, const char *text)
+{
+	g_autofree char *input = g_build_filename(root, "machine.txt", NULL);
+	const char *const argv[] = {
+		"/bin/sh", "-c", "exec \"$0\" --build \"$1\" <\"$2\"", SCRIPT, name, input, NULL};
+	char *errors = NULL;
+	int status;
+
+	assert_true(g_file_set_contents(input, text, -1, NULL));
+	assert_true(g_spawn_sync(root, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL,
+				 &errors, &status, NULL));
+	assert_int_equal(status == 0, *errors == '\0');
+	return errors;
+}
+
+static void the_script_builds_what_it_has_recorded(G_GNUC_UNUSED void **state)
+{
+	static const char *const names[][2] = {{"f05-vf-netdev-in-pod", "pci"},
+					       {"soft", "soft"},
+					       {"subfunctions", "pci"},
+					       {"ub-a11", "ub"}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *file = g_strconcat(MACHINES, names[i][0], ".txt", NULL);
+		g_autofree char *root = fixture_new(file);
+		g_autofree char *again = g_build_filename(root, "again", NULL);
+		g_autofree char *text = record(root);
+		g_autofree char *errors = build(root, "again", text);
+		g_autofree char *before = dump(names[i][1], root);
+		g_autofree char *after = NULL;
+
+		assert_string_equal(errors, "");
+		after = dump(names[i][1], again);
+		assert_string_equal(before, after);
+		fixture_remove(root);
+	}
+}
+
+static void strange_text_is_built_as_it_was(G_GNUC_UNUSED void **state)
+{
+	static const char text[] =
+		"file sys/module/ib_core/parameters/netns_mode = a\\\\b\\tc = d\n";
+	g_autofree char *root = fixture_new("dir sys\n");
+	g_autofree char *again = g_build_filename(root, "again", NULL);
+	g_autofree char *errors = build(root, "again", text);
+	g_autofree char *recorded = record(again);
+
+	assert_string_equal(errors, "");
+	assert_string_equal(recorded, text);
+	fixture_remove(root);
+}
+
+/* The text may come from anybody: it makes nothing outside of its directory. */
+static void what_leads_out_of_the_directory_is_not_built(G_GNUC_UNUSED void **state)
+{
+	static const struct {
+		const char *text, *refusal;
+	} evil[] = {
+		{"file sys/../../out = x\n", "line 1: not a path below sys or dev/infiniband"},
+		{"dir sys/a\nfile /out = x\n", "line 2: not a path below sys or dev/infiniband"},
+		{"chr dev/sda 8:0\n", "line 1: not a path below sys or dev/infiniband"},
+		{"link sys/../../out -> /\n", "line 1: not a path below sys or dev/infiniband"},
+		{"link sys/a -> ../..\nfile sys/a/out = x\n", "sys/a"},
+		{"link sys/a -> ../..\nlink sys/a/out -> /\n", "sys/a"},
+		{"pci 0000:3b:00.0 vendor=0x15b3\n", "line 1: not a line of a recorded machine"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(evil); i++) {
+		g_autofree char *root = fixture_new("dir sys\n");
+		g_autofree char *out = g_build_filename(root, "out", NULL);
+		g_autofree char *errors = build(root, "again", evil[i].text);
+
+		assert_has(errors, evil[i].refusal);
+		assert_false(g_file_test(out, G_FILE_TEST_EXISTS));
+		fixture_remove(root);
+	}
+}
+
+static void a_directory_that_is_there_is_left_alone(G_GNUC_UNUSED void **state)
+{
+	g_autofree char *root = fixture_new("dir sys/a\n");
+	g_autofree char *made = g_build_filename(root, "sys/b", NULL);
+	g_autofree char *errors = build(root, ".", "dir sys/b\n");
+
+	assert_has(errors, "File exists");
+	assert_false(g_file_test(made, G_FILE_TEST_EXISTS));
+	fixture_remove(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +309,10 @@ int main(void)
 		cmocka_unit_test(what_was_equal_stays_equal),
 		cmocka_unit_test(what_is_written_strangely_can_be_read_again),
 		cmocka_unit_test(a_machine_in_trouble_is_recorded_all_the_same),
+		cmocka_unit_test(the_script_builds_what_it_has_recorded),
+		cmocka_unit_test(strange_text_is_built_as_it_was),
+		cmocka_unit_test(what_leads_out_of_the_directory_is_not_built),
+		cmocka_unit_test(a_directory_that_is_there_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
