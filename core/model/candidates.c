@@ -234,13 +234,22 @@ static void tell_undeclared(const struct search *search, const struct selector *
 	}
 }
 
+/* Is there another list that takes a device, so that passing the others means something? */
+static gboolean others_are_alive(const struct search *search, guint list)
+{
+	for (guint i = 0; i < search->lists->len; i++)
+		if (i != list && search->alive->data[i])
+			return TRUE;
+	return FALSE;
+}
+
 /* The list takes no device at all. */
 static void explain_list(const struct search *search, guint index, const struct selector_list *list)
 {
 	g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(g_free);
 	GString *text = text_new(search, list);
 
-	if (search->lists->len > 1 && seen_in_others(search, index, values) > 0) {
+	if (others_are_alive(search, index) && seen_in_others(search, index, values) > 0) {
 		g_string_append(text, " match no device; devices that pass the other lists have ");
 	} else {
 		for (guint i = 0; i < search->devices->len; i++)

@@ -34,8 +34,8 @@ static const struct {
 	{"deviceIDs=0d00", "deviceIDs 0d00 match no device; the devices of this bus have 159b, "
 			   "101b, 1015"},
 	{"deviceIDs=0d00 ifNames=x",
-	 "deviceIDs 0d00 match no device; devices that pass the other lists have 159b, 101b, 1015\n"
-	 "ifNames x match no device; devices that pass the other lists have ens1, ens2, ib0, pf0"},
+	 "deviceIDs 0d00 match no device; the devices of this bus have 159b, 101b, 1015\n"
+	 "ifNames x match no device; the devices of this bus have ens1, ens2, ib0, pf0"},
 	{"vendors=15b3 linkTypes=infiniband numaNodes=1",
 	 "numaNodes 1 match no device; devices that pass the other lists have none"},
 	{"vendors=15b3 deviceIDs=159b",
