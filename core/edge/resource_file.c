@@ -76,7 +76,9 @@ static const struct json_field top_fields[] = {
 	"below \"config.json\""
 
 static const struct json_advice top_advice[] = {
-	{"resourceList", "it is called \"configList\" here"},
+	{"resourceList",
+	 "it is called \"configList\" here; a file of the SR-IOV network device plugin "
+	 "is translated by 'rdmadp check-config --from-sriov FILE'"},
 	{"resources", "it is called \"configList\" here"},
 	{"resourceName", INSIDE},
 	{"resourcePrefix", INSIDE},
