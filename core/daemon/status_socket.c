@@ -18,6 +18,8 @@
 #define MOST_PENDING (4 * 1024 * 1024)
 #define MOST_SILENCE_US (10 * G_GINT64_CONSTANT(1000000))
 #define LONGEST_REQUEST 64
+/* What is in the way may go without a trace: another instance that is killed leaves its file. */
+#define RETRY_MS 1000
 
 struct client {
 	StatusSocket *owner;
@@ -36,6 +38,7 @@ struct status_socket {
 	gpointer data;
 	Listener *listener;
 	FileWatch *watch;
+	guint retry; /* source, while there is no listener */
 	char *trouble; /* what was last said */
 	GPtrArray *clients; /* struct client * */
 	guint64 last_id;
@@ -231,6 +234,20 @@ static void say(StatusSocket *socket, const GError *error)
 	socket->trouble = g_strdup(text);
 }
 
+static gboolean make_dir(const char *dir, GError **error)
+{
+	int number;
+
+	if (g_mkdir(dir, 0755) == 0 || errno == EEXIST)
+		return TRUE;
+	number = errno;
+	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(number),
+		    "directory '%s' cannot be made: %s", dir, g_strerror(number));
+	return FALSE;
+}
+
+static gboolean on_retry(gpointer data);
+
 static void open_socket(StatusSocket *socket)
 {
 	const struct listener_plan plan = {socket->dir, socket->name, AREA, socket->group};
@@ -239,9 +256,20 @@ static void open_socket(StatusSocket *socket)
 	if (socket->listener != NULL && listener_is_intact(socket->listener))
 		return;
 	g_clear_pointer(&socket->listener, listener_free);
-	(void)g_mkdir(socket->dir, 0755);
-	socket->listener = listener_new_for_group(&plan, on_accepted, socket, &error);
+	if (make_dir(socket->dir, &error))
+		socket->listener = listener_new_for_group(&plan, on_accepted, socket, &error);
 	say(socket, error);
+	if (socket->listener == NULL && socket->retry == 0)
+		socket->retry = g_timeout_add(RETRY_MS, on_retry, socket);
+}
+
+static gboolean on_retry(gpointer data)
+{
+	StatusSocket *socket = data;
+
+	socket->retry = 0;
+	open_socket(socket);
+	return G_SOURCE_REMOVE;
 }
 
 static void on_place_changed(gpointer data)
@@ -273,6 +301,7 @@ void status_socket_free(StatusSocket *socket)
 {
 	if (socket == NULL)
 		return;
+	g_clear_handle_id(&socket->retry, g_source_remove);
 	file_watch_free(socket->watch);
 	listener_free(socket->listener);
 	g_ptr_array_unref(socket->clients);

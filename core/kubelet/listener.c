@@ -185,7 +185,7 @@ static gboolean vacate(int dir_fd, const char *name, const char *path, GError **
 	if (S_ISSOCK(status.st_mode) && is_trusted_owner(&status))
 		return remove_if_stale(dir_fd, name, path, &status, error);
 	g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_FOREIGN,
-		    "'%s' is %s of uid %u and is left alone: remove it so that the resource can be "
+		    "'%s' is %s of uid %u and is left alone: remove it so that this name can be "
 		    "served",
 		    path, S_ISSOCK(status.st_mode) ? "a socket" : "no socket but a file",
 		    status.st_uid);

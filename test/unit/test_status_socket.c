@@ -227,6 +227,45 @@ static void another_one_takes_over_when_this_one_ends(void **state)
 	expect_received(fixture, 0, "hello\n");
 }
 
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	return fd;
+}
+
+static gboolean can_connect(gpointer data)
+{
+	struct fixture *fixture = data;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int result;
+
+	g_strlcpy(address.sun_path, fixture->path, sizeof(address.sun_path));
+	result = connect(fd, (struct sockaddr *)&address, sizeof(address));
+	close(fd);
+	return result == 0;
+}
+
+/* Its file stays and nothing tells that it is gone. */
+static void another_one_that_is_killed_is_followed(void **state)
+{
+	struct fixture *fixture = *state;
+	int other;
+
+	status_socket_free(fixture->socket);
+	other = listen_at(fixture->path);
+	fixture->socket = status_socket_new(fixture->path, "", &ops, fixture);
+	close(other);
+	test_wait(can_connect, fixture);
+	connect_one(fixture, 0);
+	expect_received(fixture, 0, "hello\n");
+}
+
 static void a_group_that_is_not_there_is_no_reason_to_fail(void **state)
 {
 	struct fixture *fixture = *state;
@@ -249,6 +288,7 @@ int main(void)
 		TEST(a_client_that_is_slow_loses_nothing),
 		TEST(a_socket_that_is_removed_is_made_again),
 		TEST(another_one_takes_over_when_this_one_ends),
+		TEST(another_one_that_is_killed_is_followed),
 		TEST(a_group_that_is_not_there_is_no_reason_to_fail),
 	};
 
