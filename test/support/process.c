@@ -34,6 +34,14 @@ struct process {
 
 static GPtrArray *all; /* struct process *, those that were started and not freed */
 
+static guint limit_ms(void)
+{
+	const char *patience = g_getenv("RDMADP_TEST_PATIENCE");
+	guint64 times = patience == NULL ? 1 : g_ascii_strtoull(patience, NULL, 10);
+
+	return PROCESS_LIMIT_MS * (guint)CLAMP(times, 1, 100);
+}
+
 /* --- start and end --- */
 
 static void in_child(gpointer data)
@@ -235,7 +243,7 @@ static json_t *pattern_of(const char *text)
 const char *process_await(Process *process, const char *text)
 {
 	json_t *pattern = pattern_of(text);
-	gint64 end = g_get_monotonic_time() + (gint64)PROCESS_LIMIT_MS * 1000;
+	gint64 end = g_get_monotonic_time() + (gint64)limit_ms() * 1000;
 	guint next = process->cursor;
 	const char *found = NULL;
 	for (;;) {
@@ -296,5 +304,5 @@ gboolean process_await_exit_within(Process *process, guint limit_ms, int *ret_st
 
 gboolean process_await_exit(Process *process, int *ret_status)
 {
-	return process_await_exit_within(process, PROCESS_LIMIT_MS, ret_status);
+	return process_await_exit_within(process, limit_ms(), ret_status);
 }

@@ -9,7 +9,8 @@
 #include <glib.h>
 #include <sys/types.h>
 
-/* Milliseconds that a wait takes at most: generous, because nothing depends on it. */
+/* Milliseconds that a wait takes at most: generous, because nothing depends on it. An
+ * emulated machine has RDMADP_TEST_PATIENCE times as long. */
 #define PROCESS_LIMIT_MS 30000
 
 typedef struct process Process;

@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Two adapters on one hub, so that both have a link; nothing else of the world.
 status=0
-timeout -k 5 "${RDMADP_VM_TIMEOUT:-240}" qemu-system-x86_64 -M pc -accel tcg -cpu max -smp 2 -m 1G \
+timeout -k 5 "${RDMADP_VM_TIMEOUT:-480}" qemu-system-x86_64 -M pc -accel tcg -cpu max -smp 2 -m 1G \
 	-kernel "$cache/vmlinux" -initrd "$work/initramfs" \
 	-append "console=ttyS0 quiet panic=-1 rdmadp_guest=$build/bin/vm_guest" \
 	-nodefaults -display none -no-reboot -serial file:"$work/console" \
