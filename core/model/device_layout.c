@@ -362,7 +362,8 @@ static gboolean copy_size(struct copier *copier, const struct layout *layout, co
 
 	if (size < layout->least)
 		return fail_number(copier, "size", size,
-				   "is too small: members that must be there are not");
+				   "is too small: members that must be there are not; set it "
+				   "to sizeof of the struct");
 	/* Else a pointer could be cut in two. */
 	if (size % sizeof(void *) != 0 && size < layout->size)
 		return fail_number(copier, "size", size, "is no size that this struct ever had");

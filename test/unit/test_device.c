@@ -221,7 +221,8 @@ static void missing_members_are_refused(G_GNUC_UNUSED void **state)
 	refuse(builder, "device '0000:3b:00.0': identity is missing");
 	*abi = good;
 	abi->size = 0;
-	refuse(builder, "size 0 is too small: members that must be there are not");
+	refuse(builder, "size 0 is too small: members that must be there are not; set it to "
+			"sizeof of the struct");
 	abi->size = offsetof(struct rdmadp_device, note) + 4;
 	refuse(builder, "size 60 is no size that this struct ever had");
 	*abi = good;
@@ -251,7 +252,7 @@ static void missing_elements_are_refused(G_GNUC_UNUSED void **state)
 	refuse(builder, "device 'a': rdma_devices[0].ports[0] is NULL");
 	device_builder_rdma(builder, 0)->size = 4;
 	refuse(builder, "device 'a': rdma_devices[0].size 4 is too small: members that must be "
-			"there are not");
+			"there are not; set it to sizeof of the struct");
 }
 
 static void numbers_and_directories_of_nodes_are_checked(G_GNUC_UNUSED void **state)
