@@ -133,6 +133,8 @@ const char *value_check_resource_name(const char *name)
 	gsize length = strlen(name);
 	if (length == 0)
 		return "is empty; a resource needs a name";
+	if (strchr(name, '/') != NULL)
+		return "contains invalid characters: what is before the '/' is the resourcePrefix";
 	if (!consists_of(name, "-_."))
 		return "contains invalid characters; letters, digits, '-', '_' and '.' are allowed";
 	if (length > MAX_NAME)
