@@ -3,6 +3,7 @@
 
 #include "daemon/commands.h"
 #include "daemon/table.h"
+#include "edge/module.h"
 #include "edge/startup.h"
 
 /* Names of the resources that have a device, in file order. */
@@ -151,6 +152,20 @@ static ResourceFile *read_file(const Settings *settings)
 	return file;
 }
 
+/* The commands that a resource file leads ask for a backend by name; this one lists. */
+static void print_trouble(const Survey *survey, const char *backend_dir)
+{
+	g_autofree char *trouble = module_list_trouble(backend_dir);
+
+	if (trouble != NULL)
+		fprintf(stderr, "rdmadp: %s\n", trouble);
+	else if (survey->buses->len == 0)
+		fprintf(stderr,
+			"rdmadp: there is no backend in '%s'; install backends there, or name "
+			"another directory with --backend-dir\n",
+			backend_dir);
+}
+
 int command_devices(const Options *options)
 {
 	g_autoptr(Settings) settings = commands_settings(options);
@@ -169,13 +184,9 @@ int command_devices(const Options *options)
 	if (settings == NULL)
 		return 1;
 	survey = survey_take(&plan);
-	if (survey->buses->len == 0) {
-		fprintf(stderr,
-			"rdmadp: there is no backend in '%s'; install backends there, or name "
-			"another directory with --backend-dir\n",
-			settings->backend_dir);
+	print_trouble(survey, settings->backend_dir);
+	if (survey->buses->len == 0)
 		return 1;
-	}
 	text = devices_text(survey, options->json);
 	fputs(text, stdout);
 	return 0;

@@ -49,6 +49,21 @@ GStrv module_list(const char *backend_dir)
 	return names;
 }
 
+char *module_list_trouble(const char *backend_dir)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *dir = module_file_directory(backend_dir, &error);
+	g_autofree char *reasons = NULL;
+	g_auto(GStrv) names = NULL;
+	g_auto(GStrv) refused = NULL;
+
+	if (!dir)
+		return g_strdup(error->message);
+	module_file_survey(dir, &names, &refused);
+	reasons = g_strjoinv(", ", refused);
+	return *reasons ? g_strdup_printf("backends in '%s' are refused: %s", dir, reasons) : NULL;
+}
+
 /* Adds to a "no such file" what the user could have meant. */
 static void tell_alternatives(const char *dir, GError **error)
 {

@@ -23,3 +23,6 @@ const struct rdmadp_backend *module_load(const char *backend_dir, const char *na
 
 /* Names of the files in the directory that could be loaded, sorted. */
 GStrv module_list(const char *backend_dir);
+
+/* Why that leaves out the directory, or files in it; NULL if it does not. */
+char *module_list_trouble(const char *backend_dir);

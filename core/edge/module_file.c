@@ -54,10 +54,11 @@ char *module_file_directory(const char *backend_dir, GError **error)
 	char *dir = realpath(backend_dir, NULL);
 
 	if (!dir) {
-		module_refuse(
-			error,
-			"backend directory '%s': %s; install backends there or set 'backend_dir'",
-			backend_dir, g_strerror(errno));
+		module_refuse(error,
+			      "backend directory '%s': %s; install backends there, or set "
+			      "'backend_dir' or "
+			      "--backend-dir",
+			      backend_dir, g_strerror(errno));
 		return NULL;
 	}
 	if (!check_directory(dir, error)) {

@@ -235,6 +235,23 @@ static void a_missing_file_is_told_with_what_is_there(void **state)
 	assert_int_equal(error->code, MODULE_ERROR_MISSING);
 }
 
+static void what_the_list_leaves_out_is_told(void **state)
+{
+	struct fixture *f = *state;
+	const char *open = put(f, f->dir, "good", "open");
+	g_autofree char *none = module_list_trouble(f->dir);
+	g_autofree char *file = NULL;
+	g_autofree char *directory = NULL;
+
+	assert_null(none);
+	assert_int_equal(g_chmod(open, 0666), 0);
+	file = module_list_trouble(f->dir);
+	assert_non_null(strstr(file, "are refused: 'open.so' (others than its owner may write"));
+	assert_int_equal(g_chmod(f->dir, 0777), 0);
+	directory = module_list_trouble(f->dir);
+	assert_non_null(strstr(directory, "backend directory: others than its owner may write"));
+}
+
 static void an_empty_directory_has_none(void **state)
 {
 	struct fixture *f = *state;
@@ -409,6 +426,7 @@ int main(void)
 		TEST(a_file_that_is_no_object_is_refused),
 		TEST(a_name_that_is_not_in_the_pattern_is_refused),
 		TEST(a_missing_file_is_told_with_what_is_there),
+		TEST(what_the_list_leaves_out_is_told),
 		TEST(an_empty_directory_has_none),
 		TEST(the_list_holds_what_could_be_loaded),
 		TEST(a_file_that_others_may_write_is_refused),
