@@ -215,8 +215,9 @@ static void a_machine_in_trouble_is_recorded_all_the_same(G_GNUC_UNUSED void **s
 static char *build(const char *root, const char *name, const char *text)
 {
 	g_autofree char *input = g_build_filename(root, "machine.txt", NULL);
+	const char *script = SCRIPT;
 	const char *const argv[] = {
-		"/bin/sh", "-c", "exec \"$0\" --build \"$1\" <\"$2\"", SCRIPT, name, input, NULL};
+		"/bin/sh", "-c", "exec \"$0\" --build \"$1\" <\"$2\"", script, name, input, NULL};
 	char *errors = NULL;
 	int status;
 
