@@ -15,6 +15,9 @@
  * hold up the others: an HCA that could not be read yet counts as healthy. */
 #define FIRST_LOOK_MS 100
 
+/* About the reads of one device that hang, one line in that time. */
+#define SAY_STUCK_US (60 * G_GINT64_CONSTANT(1000000))
+
 struct period {
 	guint timer;
 	double seconds;
@@ -32,6 +35,7 @@ struct bus {
 	GPtrArray *pools; /* borrowed, in file order */
 	Selection *selection;
 	Looks *looks;
+	GHashTable *said_stuck; /* identity of a device -> gint64 *, when */
 	guint64 scans, failed_scans;
 	char *scan_trouble; /* what was last said about a failed scan */
 	char *doubles; /* what was last said about devices with the same identity */
@@ -58,10 +62,27 @@ static void bus_start_look(Device *device, gpointer data)
 	backend_check_health(bus->backend, device, NULL);
 }
 
+static void bus_say_stuck(Bus *bus, const Device *device)
+{
+	const char *identity = device_identity(device);
+	const gint64 *said_us = g_hash_table_lookup(bus->said_stuck, identity);
+	gint64 now_us = g_get_monotonic_time();
+
+	if (said_us != NULL && now_us - *said_us < SAY_STUCK_US)
+		return;
+	g_hash_table_replace(bus->said_stuck, g_strdup(identity),
+			     g_memdup2(&now_us, sizeof(now_us)));
+	log_warning(bus->area,
+		    "a health read of '%s' hangs: it keeps one thread, and no other device waits "
+		    "for it",
+		    device_id(device));
+}
+
 static void bus_on_stuck(Device *device, gpointer data)
 {
 	Bus *bus = data;
 
+	bus_say_stuck(bus, device);
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_observe_stuck(g_ptr_array_index(bus->pools, i), device);
 }
@@ -304,6 +325,7 @@ Bus *bus_new(const struct bus_host *host, const char *name)
 		inventory_restore(bus->inventory, name, before);
 	bus->selection = selection_new(name, host->settings->sysfs_root, host->custodian);
 	bus->looks = looks_new(&bus_looks, bus);
+	bus->said_stuck = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	bus->admission = admission_new(host->settings, host->program, name, &bus_admission, bus);
 	admission_try(bus->admission);
 	return bus;
@@ -324,6 +346,7 @@ void bus_free(Bus *bus, guint wait_ms)
 	if (bus->backend != NULL)
 		backend_free(bus->backend, wait_ms);
 	looks_free(bus->looks);
+	g_hash_table_unref(bus->said_stuck);
 	selection_free(bus->selection);
 	if (bus->devices != NULL)
 		g_ptr_array_unref(bus->devices);

@@ -124,6 +124,7 @@ static void one_that_hangs_and_answers_at_last(void **state)
 	start(node, HASTY);
 	node_kubelet_says(node, LIST("8"));
 	fixture_apply(node->root, FIFO);
+	node_daemon_says(node, "backend pci: a health read of '0000:15:00.0' hangs");
 	node_kubelet_says(node, LIST("7"));
 	await_status(node, "1 health read hangs");
 	fd = open(path, O_WRONLY | O_CLOEXEC);
