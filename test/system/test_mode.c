@@ -66,6 +66,17 @@ static gboolean allocate(const struct node *node, int n, const char *pod)
 	return node_allocate(node, RES, n, pod) != NULL;
 }
 
+static void expect_status(const struct node *node, const char *part)
+{
+	const char *const options[] = {"status", NULL};
+	Process *process = node_run_daemon(node, options);
+	int status;
+	assert_true(process_await_exit(process, &status));
+	assert_int_equal(status, 0);
+	assert_true(process_has_said(process, part));
+	process_free(process);
+}
+
 /* --- one after the other --- */
 
 static void the_mode_follows_the_label(void **state)
@@ -83,6 +94,7 @@ static void the_mode_follows_the_label(void **state)
 			     "the devices, such as '");
 	await_allocatable(node, 0);
 	assert_false(allocate(node, 1, "late-pod"));
+	expect_status(node, "shared; exclusive mode is wanted and waits for the pods that hold 1");
 	node_free_pod(node, "shared-pod");
 	node_daemon_says(node, RES ": hca-exclusive mode");
 	node_daemon_says(node, "discovered RDMA device: mlx5_bond_0 (PCI=0000:3b:00.0, NUMA=0, "
