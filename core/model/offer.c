@@ -229,7 +229,7 @@ gint64 offer_asks_from(const Offer *offer, gint64 answered_us)
 	gint64 from_us = mode_us < 0 ? G_MAXINT64 : mode_us;
 
 	if (renumber_is_open(offer->renumber))
-		due_us = offer->renumbered_us;
+		from_us = MIN(from_us, again_from(offer->renumbered_us, answered_us));
 	if (due_us != G_MAXINT64)
 		from_us = MIN(from_us, again_from(due_us, answered_us));
 	return from_us == G_MAXINT64 ? -1 : from_us;
