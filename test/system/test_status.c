@@ -42,7 +42,8 @@
 #define REFUSED "{\"resourceName\":\"no\",\"selectors\":{\"buses\":[\"nix\"]}}"
 #define CONFIG(entries) "{\"configList\":[" entries "]}"
 
-#define LIMIT_US (30 * G_GINT64_CONSTANT(1000000))
+/* The kubelet is asked again half a minute after it said that a pod holds old numbers. */
+#define LIMIT_US (120 * G_GINT64_CONSTANT(1000000))
 
 struct client {
 	struct node *node;
