@@ -6,8 +6,9 @@
 #include "model/exclusive.h"
 #include "model/sight.h"
 
-/* Between two questions to the kubelet about the same. */
-#define ASK_AGAIN_US ((gint64)30 * G_USEC_PER_SEC)
+/* Between two questions to the kubelet about the same: longer with each. */
+#define SHORTEST_PAUSE_US ((gint64)1 * G_USEC_PER_SEC)
+#define LONGEST_PAUSE_US ((gint64)30 * G_USEC_PER_SEC)
 
 Offer *offer_new(ResourceConfig *config, const struct offer_rules *rules)
 {
@@ -219,7 +220,9 @@ gboolean offer_held(Offer *offer, GPtrArray *ids, const char *holder, gint64 ask
 /* What is new is asked at once, the same again only after a while. */
 static gint64 again_from(gint64 from_us, gint64 answered_us)
 {
-	return from_us <= answered_us ? answered_us + ASK_AGAIN_US : from_us;
+	gint64 pause_us = CLAMP(answered_us - from_us, SHORTEST_PAUSE_US, LONGEST_PAUSE_US);
+
+	return from_us <= answered_us ? answered_us + pause_us : from_us;
 }
 
 gint64 offer_asks_from(const Offer *offer, gint64 answered_us)
@@ -229,7 +232,7 @@ gint64 offer_asks_from(const Offer *offer, gint64 answered_us)
 	gint64 from_us = mode_us < 0 ? G_MAXINT64 : mode_us;
 
 	if (renumber_is_open(offer->renumber))
-		from_us = MIN(from_us, again_from(offer->renumbered_us, answered_us));
+		due_us = offer->renumbered_us;
 	if (due_us != G_MAXINT64)
 		from_us = MIN(from_us, again_from(due_us, answered_us));
 	return from_us == G_MAXINT64 ? -1 : from_us;

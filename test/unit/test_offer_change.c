@@ -208,31 +208,16 @@ static void fewer_and_more_slots(G_GNUC_UNUSED void **state)
 	EXPECT_SHOWN(stage, "HHUU", 4);
 	assert_int_equal(offer_n_retiring(stage->offer), 2);
 	assert_int_equal(offer_asks_from(stage->offer, -1), 601 * S);
+	/* The same again later and later. */
+	assert_int_equal(offer_asks_from(stage->offer, 601 * S), 602 * S);
+	assert_int_equal(offer_asks_from(stage->offer, 605 * S), 609 * S);
+	assert_int_equal(offer_asks_from(stage->offer, 700 * S), 730 * S);
 	stage_at(stage, 700);
 	stage_held(stage, "rdma/r-3");
 	EXPECT_SHOWN(stage, "HHU", 5);
 	stage_held(stage, "");
 	EXPECT_SHOWN(stage, "HH", 6);
 	assert_int_equal(offer_asks_from(stage->offer, -1), -1);
-}
-
-/* An id that is due is asked about in time, also while pods hold old numbers. */
-static void one_question_does_not_hold_up_the_other(G_GNUC_UNUSED void **state)
-{
-	gint64 answered_us = 7 * S;
-
-	stage = stage_new("hcaMax=2");
-	SCAN(stage, HCA("a", 0));
-	stage_look(stage, "a", "ok");
-	stage_at(stage, 2);
-	configure("hcaMax=1", keeps_all);
-	stage_at(stage, 5);
-	EVENT(stage, HCA("a", 1));
-	stage_at(stage, 7);
-	stage_held(stage, "rdma/r-0 rdma/r-1");
-	assert_int_equal(offer_asks_from(stage->offer, answered_us), 37 * S);
-	answered_us = 590 * S;
-	assert_int_equal(offer_asks_from(stage->offer, answered_us), 602 * S);
 }
 
 static void hcas_that_are_not_selected_any_more(G_GNUC_UNUSED void **state)
@@ -336,7 +321,6 @@ int main(void)
 		STORY(ids_of_an_earlier_process_stay_while_a_pod_may_hold_them),
 		STORY(one_that_is_refused_offers_nothing),
 		STORY(fewer_and_more_slots),
-		STORY(one_question_does_not_hold_up_the_other),
 		STORY(hcas_that_are_not_selected_any_more),
 		STORY(health_goes_on_over_a_change),
 		STORY(a_resource_leaves_when_nobody_holds_it),
