@@ -125,12 +125,24 @@ static void on_holdings(Holdings *holdings, const GError *error, gpointer data)
 	g_ptr_array_remove(status->questions, question);
 }
 
+static gboolean has_asked(const Status *status, guint64 client)
+{
+	for (guint i = 0; i < status->questions->len; i++) {
+		const struct question *question = g_ptr_array_index(status->questions, i);
+
+		if (question->client == client)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Whoever asks again before the answer came gets one. */
 static void on_asked(guint64 client, const char *line, gpointer data)
 {
 	Status *status = data;
 	struct question *question;
 
-	if (strcmp(line, "pods") != 0)
+	if (strcmp(line, "pods") != 0 || has_asked(status, client))
 		return;
 	question = g_new(struct question, 1);
 	question->status = status;

@@ -42,8 +42,7 @@
 #define REFUSED "{\"resourceName\":\"no\",\"selectors\":{\"buses\":[\"nix\"]}}"
 #define CONFIG(entries) "{\"configList\":[" entries "]}"
 
-/* The kubelet is asked again half a minute after it said that a pod holds old numbers. */
-#define LIMIT_US (120 * G_GINT64_CONSTANT(1000000))
+#define LIMIT_US (30 * G_GINT64_CONSTANT(1000000))
 
 struct client {
 	struct node *node;
@@ -194,7 +193,8 @@ static void pods_are_told_when_asked_for(void **state)
 	node_command(client->node, "allocate rdma/hca 1 trainer/main");
 	node_kubelet_says(client->node, "{\"event\":\"allocated\"}");
 	connect_to(client);
-	assert_true(line_client_send(client->lines, "pods", NULL));
+	/* Who asks again before the answer is there gets that one. */
+	assert_true(line_client_send(client->lines, "pods\npods\npods", NULL));
 	await(client, "{\"type\":\"snapshot\",\"podsError\":null,\"pods\":[{"
 		      "\"container\":\"main\",\"resource\":\"rdma/hca\"}]}");
 	/* anything else is not understood and does no harm */
