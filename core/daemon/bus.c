@@ -135,7 +135,9 @@ gboolean bus_link_changed(Bus *bus, const char *interface)
 		looks_at(bus->looks, entry->reported, TRUE);
 		concerns = TRUE;
 	}
-	looks_settle(bus->looks);
+	/* Most messages are of pods' interfaces. */
+	if (concerns)
+		looks_settle(bus->looks);
 	return concerns;
 }
 
