@@ -210,14 +210,27 @@ static char *resolve_changed(NodeCheck *check, const struct char_file *file, GEr
 	return g_build_filename("/dev", dev_name, NULL);
 }
 
+/* What could not be read tells nothing about the file then. */
+static gboolean is_shortage(int number)
+{
+	return number == EMFILE || number == ENFILE || number == ENOMEM;
+}
+
 char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError **error)
 {
 	guint dev_major = file->dev_major;
 	guint dev_minor = file->dev_minor;
 
 	if (file->sysfs_dir != NULL && check->sysfs_fd >= 0) {
-		if (!file_belongs(check, file->sysfs_dir, file->rdma_device))
-			return resolve_changed(check, file, error);
+		errno = 0;
+		if (!file_belongs(check, file->sysfs_dir, file->rdma_device)) {
+			if (!is_shortage(errno))
+				return resolve_changed(check, file, error);
+			g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
+				    "whose '%s' is cannot be read: %s", file->host_path,
+				    g_strerror(errno));
+			return NULL;
+		}
 		if (!number_read(check, file->sysfs_dir, &dev_major, &dev_minor)) {
 			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NODEV,
 				    "'%s' has no number in sysfs any more", file->host_path);

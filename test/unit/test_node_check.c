@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "edge/node_check.h"
+#include "support/descriptors.h"
 #include "support/fixture.h"
 
 static const char machine[] = "pci 0000:3b:00.0 class=0x020000 vendor=0x15b3 device=0x101d "
@@ -115,6 +116,25 @@ static void a_node_is_looked_at_again(void **state)
 		skip();
 	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
 		check_row(&rows[i]);
+}
+
+/* It belongs to whom it did, as far as one can tell. */
+static void a_lack_of_descriptors_says_nothing_about_the_node(void **state)
+{
+	g_autofree char *root = fixture_new(machine);
+	g_autofree char *sysfs = g_build_filename(root, "sys", NULL);
+	g_autofree char *dev = g_build_filename(root, "dev", NULL);
+	g_autoptr(NodeCheck) check = node_check_new(sysfs, dev);
+	g_autoptr(GError) error = NULL;
+	struct rlimit before = descriptors_leave(0);
+	g_autofree char *path = node_check_resolve(check, &uverbs0, &error);
+
+	(void)state;
+	descriptors_give_back(&before);
+	assert_null(path);
+	assert_string_equal(error->message, "whose '/dev/infiniband/uverbs0' is cannot be read: "
+					    "Too many open files");
+	fixture_remove(root);
 }
 
 static void assert_resolved(NodeCheck *check, const char *wanted)
@@ -249,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_is_looked_at_again),
+		cmocka_unit_test(a_lack_of_descriptors_says_nothing_about_the_node),
 		cmocka_unit_test(a_node_is_looked_at_where_pods_would_get_it),
 		cmocka_unit_test(roots_that_come_late_or_are_replaced_are_taken),
 		cmocka_unit_test(a_dev_of_its_own_says_nothing),
