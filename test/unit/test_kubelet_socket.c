@@ -8,13 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "support/descriptors.h"
 
 struct fixture {
 	char *dir;
@@ -91,19 +92,16 @@ static void one_that_was_replaced_between_two_looks_is_new(void **state)
 static void without_a_descriptor_nothing_changes(void **state)
 {
 	struct fixture *fixture = *state;
-	struct rlimit old, none;
+	struct rlimit before;
 	guint generation;
 
 	make_socket(fixture);
 	assert_true(kubelet_socket_look(fixture->socket));
 	generation = kubelet_socket_generation(fixture->socket);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	none = old;
-	none.rlim_cur = 3;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	before = descriptors_leave(0);
 	gboolean is_new = kubelet_socket_look(fixture->socket);
 
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	descriptors_give_back(&before);
 	assert_false(is_new);
 	assert_false(kubelet_socket_look(fixture->socket));
 	assert_int_equal(kubelet_socket_generation(fixture->socket), generation);

@@ -10,12 +10,13 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "support/descriptors.h"
 
 #define MANY 100
 
@@ -109,19 +110,11 @@ static void a_client_may_not_have_any_number_of_connections(void **state)
 static void the_last_descriptors_are_not_for_listening(void **state)
 {
 	struct fixture *fixture = *state;
-	struct rlimit old, few;
 	g_autoptr(GError) error = NULL;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	int next = dup(STDERR_FILENO);
-
-	close(next);
-	few = old;
-	few.rlim_cur = (rlim_t)next + 3;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	struct rlimit before = descriptors_leave(3);
 	Listener *listener = listen_at(fixture, &error);
 
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	descriptors_give_back(&before);
 	assert_null(listener);
 	assert_non_null(strstr(error->message, "descriptors"));
 	listener = listen_at(fixture, NULL);

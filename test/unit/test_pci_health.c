@@ -3,10 +3,10 @@
 #include <glib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "edge/module.h"
+#include "support/descriptors.h"
 #include "support/fixture.h"
 #include "support/machine.h"
 
@@ -270,18 +270,12 @@ static int load(void **state)
 static void without_a_descriptor_health_is_unknown(void **state)
 {
 	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
-	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	struct rlimit before, none;
+	struct rlimit before = descriptors_leave(0);
 
 	(void)state;
-	assert_true(lowest >= 0);
-	close(lowest);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	none = (struct rlimit){(rlim_t)lowest, before.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	ASSERT_HEALTH(machine, "0000:3b:00.0",
 		      "unknown infiniband/uverbs0: 'ibdev' cannot be read: Too many open files");
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	descriptors_give_back(&before);
 	ASSERT_HEALTH(machine, "0000:3b:00.0", "ok mlx5_0 port 1 is '4: ACTIVE'");
 	machine_free(machine);
 }

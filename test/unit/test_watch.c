@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 
 #include "support/capture.h"
+#include "support/descriptors.h"
 
 struct fixture {
 	char *parent;
@@ -172,17 +172,14 @@ static void without_any_event_it_looks_after_a_while(void **state)
 static void without_inotify_it_looks_all_the_same(void **state)
 {
 	struct fixture *fixture = *state;
-	struct rlimit old, none;
+	struct rlimit before;
 	Watch *watch;
 
 	settle();
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	none = old;
-	none.rlim_cur = 3;
 	capture_start();
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	before = descriptors_leave(0);
 	watch = watch_new(fixture->dir, on_look, fixture);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	descriptors_give_back(&before);
 	/* And watches as soon as it can. */
 	wait_for_look(fixture);
 	g_autofree char *log = capture_stop();
