@@ -404,7 +404,11 @@ static void a_hundred_restarts_leave_nothing_behind(void **state)
 		WAIT_FOR(fake_sees(fixture->fake, 3));
 	}
 	/* What gRPC closes late is closed by the time all is quiet. */
-	WAIT_FOR(count_descriptors() <= before);
+	/* gRPC's threads close the last of them: nothing wakes the loop then. */
+	while (count_descriptors() > before) {
+		g_main_context_iteration(NULL, FALSE);
+		g_usleep(1000);
+	}
 	assert_int_equal(status_of(fixture).streams, 1);
 	assert_int_equal(fixture->fake->registers, 101);
 }
