@@ -48,7 +48,9 @@ static char *joined(const JsonValue *list)
 	GString *text = g_string_new(NULL);
 
 	for (guint i = 0; i < n_items(list); i++)
-		g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", item(list, i)->string);
+		if (item(list, i)->kind == JSON_KIND_STRING)
+			g_string_append_printf(text, "%s%s", i > 0 ? ", " : "",
+					       item(list, i)->string);
 	return g_string_free(text, FALSE);
 }
 
@@ -304,8 +306,11 @@ static char *ask(const char *path, GError **error)
 	gint64 until_us = g_get_monotonic_time() + ANSWER_WAIT_US;
 	g_autoptr(LineClient) client = line_client_new(path, error);
 
-	if (client == NULL || !line_client_send(client, "pods", error))
+	if (client == NULL)
 		return NULL;
+	/* Who refuses has said why before it closed: that is read, whether this could be sent
+	 * or not. */
+	(void)line_client_send(client, "pods", NULL);
 	for (;;) {
 		g_autofree char *line = line_client_next(client, until_us, error);
 		g_autoptr(JsonValue) value = NULL;
@@ -313,8 +318,10 @@ static char *ask(const char *path, GError **error)
 		if (line == NULL)
 			return NULL;
 		value = json_parse(line, strlen(line), error);
-		if (value == NULL)
+		if (value == NULL) {
+			g_prefix_error(error, "'%s': ", path);
 			return NULL;
+		}
 		if (g_strcmp0(text_of(value, "type"), "error") == 0) {
 			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "'%s': %s", path,
 				    text_of(value, "text"));

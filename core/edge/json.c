@@ -111,7 +111,7 @@ char *json_path(const JsonValue *value)
 
 const JsonValue *json_find(const JsonValue *object, const char *key)
 {
-	if (object->kind != JSON_KIND_OBJECT)
+	if (object == NULL || object->kind != JSON_KIND_OBJECT)
 		return NULL;
 	for (guint i = 0; i < object->items->len; i++) {
 		const JsonValue *item = g_ptr_array_index(object->items, i);

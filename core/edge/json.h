@@ -40,7 +40,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(JsonValue, json_value_free)
 
 /* "configList[0].selectors"; "" at the top. */
 char *json_path(const JsonValue *value);
-/* The member of an object, its key in any letter case, or NULL. */
+/* The member of an object, its key in any letter case, or NULL; of no object, which
+ * NULL is not either, there is none. */
 const JsonValue *json_find(const JsonValue *object, const char *key);
 /* The value as a short piece of text for a message: "\"15b3\"", "17", "a list". */
 char *json_describe(const JsonValue *value);

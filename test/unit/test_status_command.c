@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/commands.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* As a daemon of another version, or something else on the socket, may send them. */
+static const char *const snapshots[] = {
+	"{}",
+	"[]",
+	"1",
+	"{\"pods\":[]}",
+	"{\"daemon\":[],\"configuration\":3,\"pods\":3}",
+	"{\"buses\":[1,null,{}],\"resources\":[null,{\"devices\":3,\"hcas\":[5,{}]}]}",
+	"{\"resources\":[{\"name\":1,\"registration\":[],\"devices\":{\"renumbered\":[2]}}]}",
+};
+
+static void snapshots_of_another_form_are_shown_as_far_as_they_go(void **state)
+{
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(snapshots); i++) {
+		g_autoptr(JsonValue) snapshot =
+			json_parse(snapshots[i], strlen(snapshots[i]), NULL);
+		g_autofree char *text = NULL;
+
+		print_message("%s\n", snapshots[i]);
+		assert_non_null(snapshot);
+		text = status_command_text(snapshot, 0);
+		assert_non_null(strstr(text, "no pod holds a device"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(snapshots_of_another_form_are_shown_as_far_as_they_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
