@@ -54,6 +54,15 @@ static int dispatch(const Options *options)
 	return EXIT_USAGE;
 }
 
+/* Who reads the output of a command must not take a part of it for the whole. */
+static int finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fputs("rdmadp: the output could not be written whole\n", stderr);
+	return status == 0 ? 1 : status;
+}
+
 int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
@@ -67,5 +76,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rdmadp: %s; see rdmadp --help\n", error->message);
 		return EXIT_USAGE;
 	}
-	return dispatch(options);
+	return finish(dispatch(options));
 }

@@ -389,6 +389,24 @@ static void the_mode_of_now_is_said_with_its_reason(void **state)
 	node_free(node);
 }
 
+static void output_that_cannot_be_written_is_a_failure(void **state)
+{
+	static const char *const commands[] = {"--version", "devices", "explain", "check-config"};
+	struct node *node = node_new("");
+	(void)state;
+	node_resources(node, VENDOR);
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
+		g_autofree char *script = g_strdup_printf("exec \"$@\" %s >/dev/full", commands[i]);
+		Process *process = node_run_daemon_in(node, script);
+		int status;
+		assert_true(process_await_exit(process, &status));
+		assert_int_equal(status, 1);
+		assert_true(process_has_said(process, "the output could not be written whole"));
+		process_free(process);
+	}
+	node_free(node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +419,7 @@ int main(void)
 		cmocka_unit_test(a_bus_that_hangs_does_not_hold_up_the_others),
 		cmocka_unit_test(a_port_that_hangs_is_unknown),
 		cmocka_unit_test(the_mode_of_now_is_said_with_its_reason),
+		cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
