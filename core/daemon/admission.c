@@ -6,6 +6,9 @@
 #include "edge/module.h"
 #include "edge/rehearsal.h"
 
+/* A child that does not start says nothing of the backend: memory or processes are short. */
+#define RETRY_S 5
+
 struct admission {
 	const Settings *settings;
 	char *program;
@@ -19,6 +22,7 @@ struct admission {
 	gboolean is_accepted;
 	char *refusal;
 	FileWatch *watch; /* of its file, while it is refused */
+	guint retry;
 };
 
 Admission *admission_new(const Settings *settings, const char *program, const char *name,
@@ -39,6 +43,7 @@ void admission_free(Admission *admission)
 {
 	if (admission == NULL)
 		return;
+	g_clear_handle_id(&admission->retry, g_source_remove);
 	rehearsal_free(admission->rehearsal);
 	file_watch_free(admission->watch);
 	g_free(admission->refusal);
@@ -68,14 +73,13 @@ static void watch_file(Admission *admission)
 		log_warning(admission->area, "%s", error->message);
 }
 
-static void refuse(Admission *admission, const char *why)
+static void refuse(Admission *admission, const char *why, const char *until)
 {
 	admission->is_trying = FALSE;
 	if (g_strcmp0(admission->refusal, why) != 0) {
 		g_free(admission->refusal);
 		admission->refusal = g_strdup(why);
-		log_error(admission->area,
-			  "%s; its resources stay at 0 until it is replaced or SIGHUP", why);
+		log_error(admission->area, "%s; its resources stay at 0 until %s", why, until);
 	}
 	if (admission->watch == NULL)
 		watch_file(admission);
@@ -93,7 +97,8 @@ static void on_rehearsed(const GError *error, gpointer data)
 	if (error == NULL)
 		vtable = module_load(admission->settings->backend_dir, admission->name, &trouble);
 	if (vtable == NULL) {
-		refuse(admission, error != NULL ? error->message : trouble->message);
+		refuse(admission, error != NULL ? error->message : trouble->message,
+		       "it is replaced or SIGHUP");
 		return;
 	}
 	admission->is_trying = FALSE;
@@ -101,6 +106,15 @@ static void on_rehearsed(const GError *error, gpointer data)
 	g_clear_pointer(&admission->refusal, g_free);
 	g_clear_pointer(&admission->watch, file_watch_free);
 	admission->ops.accepted(vtable, admission->data);
+}
+
+static gboolean on_retry(gpointer data)
+{
+	Admission *admission = data;
+
+	admission->retry = 0;
+	admission_try(admission);
+	return G_SOURCE_REMOVE;
 }
 
 void admission_try(Admission *admission)
@@ -120,8 +134,11 @@ void admission_try(Admission *admission)
 	admission->again = FALSE;
 	admission->is_trying = TRUE;
 	admission->rehearsal = rehearsal_start(&plan, on_rehearsed, admission, &error);
-	if (admission->rehearsal == NULL)
-		refuse(admission, error->message);
+	if (admission->rehearsal != NULL)
+		return;
+	refuse(admission, error->message, "it does: that is tried again");
+	if (admission->retry == 0)
+		admission->retry = g_timeout_add_seconds(RETRY_S, on_retry, admission);
 }
 
 const char *admission_refusal(const Admission *admission)

@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 
 #include <glib-unix.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,10 @@
 #define BACKEND_WAIT_MS 500
 /* And for the disk. */
 #define STATE_WAIT_MS 500
+
+/* And for all of it: a library that cannot start a thread, as where memory or processes are
+ * limited, may wait for it for ever. */
+#define END_LIMIT_S 5
 
 /* Open files: without anything but one resource, and what is asked for so that even
  * a hundred HCAs that hang at once leave enough. */
@@ -49,11 +54,28 @@ static void daemon_on_stopped(gpointer data)
 	g_main_loop_quit(daemon->loop);
 }
 
+static void daemon_on_end_limit(int signal_number G_GNUC_UNUSED)
+{
+	static const char text[] = "rdmadp: the end takes too long: something hangs and is left\n";
+	struct pollfd target = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	if (poll(&target, 1, 0) > 0)
+		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(EXIT_FAILURE);
+}
+
+static void daemon_limit_end(void)
+{
+	signal(SIGALRM, daemon_on_end_limit);
+	alarm(END_LIMIT_S);
+}
+
 static void daemon_stop(struct daemon *daemon)
 {
 	if (daemon->stopping)
 		return;
 	daemon->stopping = TRUE;
+	daemon_limit_end();
 	g_clear_pointer(&daemon->status, status_free);
 	state_stop(daemon->state);
 	roster_stop(daemon->roster);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -237,6 +238,49 @@ static void root_without_capabilities_is_enough(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+/* A user of its own, since root may have as many as it likes. */
+#define FEW_THREADS                                                                                \
+	"exec prlimit --nproc=7:64 setpriv --reuid 61234 --inh-caps +dac_override "                \
+	"--ambient-caps +dac_override -- \"$@\""
+
+static void start_with_few_threads(struct node *node)
+{
+	int status;
+	if (geteuid() != 0 ||
+	    !g_spawn_command_line_sync("setpriv --reuid 61234 --inh-caps +dac_override "
+				       "--ambient-caps +dac_override true",
+				       NULL, NULL, &status, NULL) ||
+	    status != 0)
+		skip();
+	node->daemon = node_run_daemon_in(node, FEW_THREADS);
+	node_daemon_says(node, "cannot be rehearsed");
+}
+
+static void a_rehearsal_that_could_not_start_is_tried_again(void **state)
+{
+	struct node *node = *state;
+	g_autofree char *raise = NULL;
+	int status;
+	start_with_few_threads(node);
+	/* As the same user, who needs no capability for it. */
+	raise = g_strdup_printf("setpriv --reuid 61234 prlimit --pid %d --nproc=64:64",
+				(int)process_pid(node->daemon));
+	assert_true(g_spawn_command_line_sync(raise, NULL, NULL, &status, NULL));
+	assert_int_equal(status, 0);
+	node_daemon_says(node, "1 RDMA-capable device found");
+}
+
+/* The library waits for threads that it has not got. */
+static void an_end_that_hangs_is_ended(void **state)
+{
+	struct node *node = *state;
+	int status;
+	start_with_few_threads(node);
+	node_daemon_says(node, "waiting for '");
+	process_signal(node->daemon, SIGTERM);
+	assert_true(process_await_exit(node->daemon, &status));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +292,8 @@ int main(void)
 		TEST(a_system_without_dev_and_proc_is_served),
 		cmocka_unit_test(a_sysfs_that_comes_late_is_found),
 		TEST(root_without_capabilities_is_enough),
+		TEST(a_rehearsal_that_could_not_start_is_tried_again),
+		TEST(an_end_that_hangs_is_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
