@@ -196,6 +196,7 @@ Backend *backend_new(const struct rdmadp_backend *vtable, const char *sysfs_root
 	thread_cond_init(&backend->ended);
 	backend->wake_fd = -1;
 	backend->scan_wanted = TRUE;
+	backend->scan_since = g_get_monotonic_time();
 	backend->inbox = inbox_new(receive, backend, report_free);
 	backend->workers = workers_new(run_read, report_free);
 	backend->callbacks = *callbacks;
