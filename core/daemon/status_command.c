@@ -251,6 +251,14 @@ static void append_renumbered(GString *text, const JsonValue *resources)
 		append_table(text, table);
 }
 
+static gboolean has_pods(const JsonValue *line)
+{
+	const JsonValue *pods = json_find(line, "pods");
+
+	return (pods != NULL && pods->kind == JSON_KIND_ARRAY) ||
+	       text_of(line, "podsError") != NULL;
+}
+
 static void append_pods(GString *text, const JsonValue *snapshot)
 {
 	static const char *const headings[] = {"POD", "CONTAINER", "RESOURCE", "DEVICES", NULL};
@@ -270,6 +278,9 @@ static void append_pods(GString *text, const JsonValue *snapshot)
 	}
 	if (error != NULL)
 		g_string_append_printf(text, "\n%s\n", error);
+	else if (!has_pods(snapshot))
+		g_string_append(text,
+				"\nthe kubelet has not said in time which pods hold devices\n");
 	else if (n_items(pods) == 0)
 		g_string_append(text, "\nno pod holds a device\n");
 	else
@@ -292,44 +303,62 @@ char *status_command_text(const JsonValue *snapshot, gint64 now_s)
 
 /* --- the daemon --- */
 
-static gboolean has_pods(const JsonValue *line)
+/* TRUE if the daemon refuses, which 'error' then says. */
+static gboolean is_refusal(const JsonValue *line, const char *path, GError **error)
 {
-	const JsonValue *pods = json_find(line, "pods");
-
-	return (pods != NULL && pods->kind == JSON_KIND_ARRAY) ||
-	       text_of(line, "podsError") != NULL;
+	if (g_strcmp0(text_of(line, "type"), "error") != 0)
+		return FALSE;
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "'%s': %s", path,
+		    text_of(line, "text"));
+	return TRUE;
 }
 
-/* The text of a snapshot that knows of pods; NULL after an error. */
+/* The next line of the daemon, parsed; NULL after an error. */
+static JsonValue *next(LineClient *client, const char *path, gint64 until_us, char **ret_line,
+		       GError **error)
+{
+	g_autofree char *line = line_client_next(client, until_us, error);
+	g_autoptr(JsonValue) value = NULL;
+
+	if (line == NULL)
+		return NULL;
+	value = json_parse(line, strlen(line), error);
+	if (value == NULL)
+		g_prefix_error(error, "'%s': ", path);
+	if (value == NULL || is_refusal(value, path, error))
+		return NULL;
+	*ret_line = g_steal_pointer(&line);
+	return g_steal_pointer(&value);
+}
+
+/* The text of a snapshot that knows of pods, or of the last one where the kubelet keeps the
+ * daemon waiting; NULL after an error. */
 static char *ask(const char *path, GError **error)
 {
 	gint64 until_us = g_get_monotonic_time() + ANSWER_WAIT_US;
 	g_autoptr(LineClient) client = line_client_new(path, error);
+	g_autofree char *snapshot = NULL;
+	gboolean is_whole = FALSE;
 
 	if (client == NULL)
 		return NULL;
 	/* Who refuses has said why before it closed: that is read, whether this could be sent
 	 * or not. */
 	(void)line_client_send(client, "pods", NULL);
-	for (;;) {
-		g_autofree char *line = line_client_next(client, until_us, error);
-		g_autoptr(JsonValue) value = NULL;
+	while (!is_whole) {
+		g_autofree char *line = NULL;
+		g_autoptr(JsonValue) value =
+			next(client, path, until_us, &line, snapshot == NULL ? error : NULL);
 
-		if (line == NULL)
-			return NULL;
-		value = json_parse(line, strlen(line), error);
-		if (value == NULL) {
-			g_prefix_error(error, "'%s': ", path);
-			return NULL;
+		if (value == NULL)
+			break;
+		is_whole = has_pods(value);
+		if (is_whole || g_strcmp0(text_of(value, "type"), "snapshot") == 0) {
+			g_free(snapshot);
+			snapshot = g_steal_pointer(&line);
 		}
-		if (g_strcmp0(text_of(value, "type"), "error") == 0) {
-			g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "'%s': %s", path,
-				    text_of(value, "text"));
-			return NULL;
-		}
-		if (has_pods(value))
-			return g_steal_pointer(&line);
 	}
+	return g_steal_pointer(&snapshot);
 }
 
 int command_status(const Options *options)

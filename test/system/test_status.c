@@ -10,7 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -346,6 +349,49 @@ static void the_command_shows_why_pods_are_not_known(void **state)
 	stop(client);
 }
 
+/* 'rdmadp status' against one who says 'line' and goes, whatever it is asked. */
+static char *ask_one_who_says(const struct node *node, const char *line, int *ret_status)
+{
+	static const char *const options[] = {"status", NULL};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	g_autofree char *path = socket_path(node);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	Process *process = node_run_daemon(node, options);
+	int client = accept(fd, NULL, NULL);
+	assert_int_equal(write(client, line, strlen(line)), strlen(line));
+	close(client);
+	assert_true(process_await_exit(process, ret_status));
+	char *output = process_output(process);
+	process_free(process);
+	close(fd);
+	g_unlink(path);
+	return output;
+}
+
+static void the_command_makes_do_with_what_it_gets(void **state)
+{
+	static const struct {
+		const char *line, *text;
+		int status;
+	} cases[] = {
+		{"{\"type\":\"error\",\"text\":\"too many clients\"}\n", "too many clients", 1},
+		{"{\"type\":\"snapshot\",\"pods\":null}\n", "the kubelet has not said in time", 0},
+		{"{\"type\":\"news\"}\n", "no daemon answers at ", 1},
+		{"what?\n", "status.sock': line 1, column 1", 1},
+	};
+	struct client *client = *state;
+	int status;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *text = ask_one_who_says(client->node, cases[i].line, &status);
+		if (strstr(text, cases[i].text) == NULL)
+			fail_msg("'%s' is not in:\n%s", cases[i].text, text);
+		assert_int_equal(status, cases[i].status);
+	}
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -361,6 +407,7 @@ int main(void)
 		TEST(the_command_shows_it_to_people),
 		TEST(the_command_says_when_nobody_answers),
 		TEST(the_command_shows_why_pods_are_not_known),
+		TEST(the_command_makes_do_with_what_it_gets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
