@@ -113,8 +113,7 @@ static void open_file(ModeLabel *self)
 	}
 	self->watch = file_watch_new(self->path, on_change, self, &error);
 	if (self->watch == NULL)
-		log_error(AREA, "'%s' cannot be watched: %s; a change of the label is not seen",
-			  self->path, error->message);
+		log_error(AREA, "mode_label_file: %s", error->message);
 	self->known = read_file(self, &self->exclusive);
 }
 
@@ -159,8 +158,12 @@ void mode_label_configure(ModeLabel *label, const Settings *settings)
 	gboolean was_known = label->known;
 
 	if (strcmp(settings->mode_label, label->key) == 0 &&
-	    strcmp(settings->mode_label_file, label->path) == 0)
+	    strcmp(settings->mode_label_file, label->path) == 0) {
+		/* A file that cannot be watched is looked at with SIGHUP. */
+		if (label->watch == NULL && label->path[0] != '\0')
+			on_change(label);
 		return;
+	}
 	close_file(label);
 	take_settings(label, settings);
 	if (!label->known || (was_known && label->exclusive == before))

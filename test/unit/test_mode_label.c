@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -213,6 +214,26 @@ static void other_settings_are_taken(void **state)
 	assert_false(mode_label_is_exclusive(fixture->label));
 }
 
+/* Where there is no inotify instance left, as on a node with many containers. */
+static void a_file_that_cannot_be_watched_is_read_with_sighup(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit before;
+	struct rlimit none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){0, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	start(fixture);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	fixture_write(fixture->root, "labels", KEY "=\"true\"\n");
+	mode_label_configure(fixture->label, fixture->settings);
+	assert_int_equal(fixture->changes, 1);
+	assert_true(mode_label_is_exclusive(fixture->label));
+	mode_label_configure(fixture->label, fixture->settings);
+	assert_int_equal(fixture->changes, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +246,7 @@ int main(void)
 		TEST(garbage_is_no_label),
 		TEST(without_a_file_the_mode_is_shared),
 		TEST(other_settings_are_taken),
+		TEST(a_file_that_cannot_be_watched_is_read_with_sighup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
