@@ -266,22 +266,67 @@ static bool judge_by_uplink(const struct rdmadp_device *device, const struct loo
 	return uplink->finding >= FOUND_DOWN;
 }
 
+static bool add_downs(const struct sysfs *sysfs, const char *ib_dir, uint32_t port, uint64_t *sum)
+{
+	char path[SYSFS_PATH];
+	char text[SYSFS_TEXT];
+	uint32_t downs;
+
+	if (snprintf(path, sizeof(path), "%s/ports/%u/counters/link_downed", ib_dir, port) >=
+		    SYSFS_PATH ||
+	    sysfs_read(sysfs, SYSFS_WAIT, path, text, sizeof(text)) < 0 ||
+	    !text_unsigned(text, 10, &downs))
+		return false;
+	*sum += downs;
+	return true;
+}
+
+/* All of them or 0: a sum without one of its parts would look like a restart. */
+static uint64_t sum_downs(const struct sysfs *sysfs, const struct rdmadp_device *device)
+{
+	char dir[SYSFS_PATH];
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < device->n_rdma_devices; i++) {
+		const struct rdmadp_rdma_device *rdma = device->rdma_devices[i];
+		const struct rdmadp_node *node = find_uverbs(device, rdma->name);
+
+		if (!node || rdma->n_ports == 0 || !rdma_dir(node->sysfs_dir, rdma->name, dir))
+			return 0;
+		for (uint32_t j = 0; j < rdma->n_ports; j++)
+			if (!add_downs(sysfs, dir, rdma->ports[j]->number, &sum))
+				return 0;
+	}
+	return sum;
+}
+
+static void judge(const struct sysfs *sysfs, const struct rdmadp_device *device,
+		  const char *uplink_dir, struct look *own, struct rdmadp_health *ret)
+{
+	struct look uplink = {.sysfs = sysfs};
+
+	look_at_device(own, device);
+	if (!uplink_dir || own->finding <= FOUND_FILES) {
+		judge_own(device, own, ret);
+		return;
+	}
+	look_at_uplink(&uplink, uplink_dir);
+	if (judge_by_uplink(device, own, &uplink, ret))
+		return;
+	judge_own(device, own, ret);
+	if (own->finding == FOUND_DOWN && down_interface(sysfs, device))
+		health_set(ret, RDMADP_HEALTHY, RDMADP_REASON_NONE,
+			   "%s because its interface is not in use", own->text);
+}
+
 void health_judge(const struct sysfs *sysfs, const struct rdmadp_device *device,
 		  const char *uplink_dir, struct rdmadp_health *ret)
 {
 	struct look own = {.sysfs = sysfs};
-	struct look uplink = {.sysfs = sysfs};
 
-	look_at_device(&own, device);
-	if (!uplink_dir || own.finding <= FOUND_FILES) {
-		judge_own(device, &own, ret);
-		return;
-	}
-	look_at_uplink(&uplink, uplink_dir);
-	if (judge_by_uplink(device, &own, &uplink, ret))
-		return;
-	judge_own(device, &own, ret);
-	if (own.finding == FOUND_DOWN && down_interface(sysfs, device))
-		health_set(ret, RDMADP_HEALTHY, RDMADP_REASON_NONE,
-			   "%s because its interface is not in use", own.text);
+	judge(sysfs, device, uplink_dir, &own, ret);
+	/* The firmware is asked for a counter, so the news of a lost link do not wait for it:
+	 * it is read when the link is there again. */
+	if (own.finding == FOUND_ACTIVE && ret->size >= sizeof(*ret))
+		ret->link_downs = sum_downs(sysfs, device);
 }

@@ -194,29 +194,36 @@ static void append_resources(GString *text, const JsonValue *resources, gint64 n
 	append_table(text, table);
 }
 
+/* NULL where there is nothing to worry about. */
+static char *count_of(const JsonValue *hca, const char *key)
+{
+	gint64 n = number_of(hca, key);
+
+	return n > 0 ? g_strdup_printf("%" G_GINT64_FORMAT, n) : NULL;
+}
+
 static void add_hca_row(Table *table, const char *resource, const JsonValue *hca, gint64 now_s)
 {
 	const JsonValue *reason = json_find(hca, "reason");
 	g_autofree char *rdma = joined(json_find(hca, "rdmaDevices"));
 	g_autofree char *since = age_of(hca, "since", now_s);
-	g_autofree char *flaps =
-		number_of(hca, "flaps") > 0
-			? g_strdup_printf("%" G_GINT64_FORMAT, number_of(hca, "flaps"))
-			: NULL;
+	g_autofree char *flaps = count_of(hca, "flaps");
+	g_autofree char *link_downs = count_of(hca, "linkDowns");
 	g_autofree char *why = reason != NULL && reason->kind == JSON_KIND_OBJECT
 				       ? g_strdup_printf("%s: %s", text_of(reason, "code"),
 							 first_of(text_of(reason, "text"), ""))
 				       : NULL;
 	const char *const cells[] = {
-		resource, text_of(hca, "id"), rdma, text_of(hca, "state"), since, flaps, why};
+		resource, text_of(hca, "id"), rdma, text_of(hca, "state"), since,
+		flaps,	  link_downs,	      why};
 
 	table_add(table, cells);
 }
 
 static void append_hcas(GString *text, const JsonValue *resources, gint64 now_s)
 {
-	static const char *const headings[] = {"RESOURCE", "HCA",   "RDMA",   "STATE",
-					       "SINCE",	   "FLAPS", "REASON", NULL};
+	static const char *const headings[] = {"RESOURCE", "HCA",	 "RDMA",   "STATE", "SINCE",
+					       "FLAPS",	   "LINK DOWNS", "REASON", NULL};
 	g_autoptr(Table) table = table_new(headings);
 
 	for (guint i = 0; i < n_items(resources); i++) {

@@ -89,6 +89,7 @@ static void add_hca(JsonWriter *json, const struct status_source *source, const 
 	add_since(json, source, health != NULL ? health->since_us : 0);
 	add_reason(json, hca, health);
 	json_add_int(json, "flaps", health != NULL ? health->flaps : 0);
+	json_add_int(json, "linkDowns", health != NULL ? (gint64)health->link_downs : 0);
 	json_end_object(json);
 }
 

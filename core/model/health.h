@@ -73,6 +73,7 @@ struct health {
 	gint64 unreadable_since_us; /* 0: the last observation could be read */
 	guint misses; /* polls in a row that did not find it */
 	guint flaps; /* times that it left healthy or came back before it was told */
+	guint64 link_downs; /* as the HCA counts them, when it was last asked */
 	gboolean was_good; /* ever, since the first look */
 	gboolean pending; /* bad so far because it has just appeared */
 	gboolean assumed; /* the last look was bad, and good only because of assume_initial */

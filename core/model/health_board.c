@@ -123,6 +123,14 @@ gboolean health_board_tick(HealthBoard *board, gint64 now_us,
 	return any;
 }
 
+void health_board_count(HealthBoard *board, const char *identity, guint64 link_downs)
+{
+	struct tracked *tracked = find(board, identity);
+
+	if (tracked != NULL)
+		tracked->health.link_downs = link_downs;
+}
+
 const struct health *health_board_find(const HealthBoard *board, const char *identity)
 {
 	const struct tracked *tracked = find(board, identity);

@@ -35,6 +35,8 @@ const struct health *health_board_find(const HealthBoard *board, const char *ide
 char *health_board_reason(const HealthBoard *board, const char *identity);
 void health_board_forget(HealthBoard *board, const char *identity);
 
+/* How often the HCA says that it has lost its link. It was observed before. */
+void health_board_count(HealthBoard *board, const char *identity, guint64 link_downs);
 /* A remark about a good HCA, such as why it counts as good: said once for each text. */
 void health_board_remark(HealthBoard *board, const char *identity, const char *text);
 /* Adds what is to be said now to 'list' (news.h). */

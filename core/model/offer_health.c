@@ -57,6 +57,9 @@ void offer_observe(Offer *offer, const char *identity, const struct rdmadp_healt
 	}
 	sight = sight_of_health(health);
 	offer_note_sight(offer, hca, &sight, now_us);
+	/* While the link is down it is not asked for. */
+	if (sight.observed == HEALTH_OBSERVED_GOOD)
+		health_board_count(offer->board, identity, health->link_downs);
 	if (sight.observed == HEALTH_OBSERVED_GOOD && sight_is_idle_function(hca))
 		health_board_remark(offer->board, identity, sight.text);
 }

@@ -8,6 +8,13 @@
 
 #include LAYOUT_HEADER
 
+/* What version 1.0 did not have. */
+#ifndef LAYOUT_FROZEN
+#define ADDED MEMBER
+#else
+#define ADDED(type, member, offset) _Static_assert(1, #type "." #member)
+#endif
+
 #define MEMBER(type, member, offset)                                                               \
 	_Static_assert(offsetof(struct type, member) == (offset), #type "." #member)
 /* At least: a later version may be larger. */
@@ -89,6 +96,7 @@ MEMBER(rdmadp_health, state, 4);
 MEMBER(rdmadp_health, reason, 8);
 MEMBER(rdmadp_health, reserved, 12);
 MEMBER(rdmadp_health, text, 16);
+ADDED(rdmadp_health, link_downs, 256);
 
 SIZE(rdmadp_backend, 88);
 MEMBER(rdmadp_backend, size, 0);

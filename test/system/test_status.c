@@ -237,6 +237,30 @@ static void running_pods_of_a_renumbered_device_are_told(void **state)
 	stop(client);
 }
 
+/* F35: what the ports themselves have counted, also between two looks. */
+static void lost_links_are_shown(void **state)
+{
+	static const char machine[] = "pci 0000:3b:00.0 class=0x020000 vendor=0x15b3 "
+				      "device=0x101d driver=mlx5_core numa=0\n"
+				      "ib 0000:3b:00.0 mlx5_0\nuverbs 0000:3b:00.0 0 mlx5_0\n"
+				      "rdma_cm 10:121\n";
+	struct client *client = *state;
+	int status;
+	fixture_apply(client->node->root, machine);
+	fixture_write(client->node->root,
+		      "sys/class/infiniband/mlx5_0/ports/1/counters/link_downed", "11");
+	node_resources(client->node,
+		       CONFIG("{\"resourceName\":\"hca\",\"selectors\":{\"vendors\":[\"15b3\"]}}"));
+	running(state);
+	connect_to(client);
+	await(client, "{\"type\":\"snapshot\",\"resources\":[{\"hcas\":[{\"linkDowns\":11,"
+		      "\"flaps\":0}]}]}");
+	g_autofree char *text = ask(client->node, NULL, &status);
+	assert_non_null(strstr(text, "LINK DOWNS"));
+	assert_non_null(strstr(text, "  11"));
+	stop(client);
+}
+
 static void the_socket_is_for_the_group_and_is_kept(void **state)
 {
 	struct client *client = running(state);
@@ -401,6 +425,7 @@ int main(void)
 		TEST(configurations_buses_and_resources_come_and_go),
 		TEST(pods_are_told_when_asked_for),
 		TEST(running_pods_of_a_renumbered_device_are_told),
+		TEST(lost_links_are_shown),
 		TEST(the_socket_is_for_the_group_and_is_kept),
 		TEST(the_socket_follows_the_settings),
 		TEST(a_few_clients_are_served),

@@ -280,10 +280,45 @@ static void without_a_descriptor_health_is_unknown(void **state)
 	machine_free(machine);
 }
 
+/* Read while the link is there, since the news of its end do not wait for a counter. */
+static void lost_links_are_counted(void **state)
+{
+	static const struct {
+		const char *change;
+		guint64 downs;
+	} steps[] = {
+		{"", 0},
+		{"file sys/class/infiniband/mlx5_0/ports/1/counters/link_downed = 7\n", 7},
+		{"file sys/class/infiniband/mlx5_0/ports/1/counters/link_downed = 255\n", 255},
+		{"file sys/class/infiniband/mlx5_0/ports/1/counters/link_downed = many\n", 0},
+		{"file sys/class/infiniband/mlx5_0/ports/1/counters/link_downed = 8\n"
+		 "file sys/class/infiniband/mlx5_0/ports/1/state = 1: DOWN\n",
+		 0},
+		{"file sys/class/infiniband/mlx5_0/ports/1/state = 4: ACTIVE\n", 8},
+	};
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
+	const struct rdmadp_device *device = machine_device(machine, "0000:3b:00.0");
+	struct rdmadp_health health;
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
+		fixture_apply(machine->root, steps[i].change);
+		health = (struct rdmadp_health){.size = sizeof(health)};
+		assert_int_equal(pci->health(machine->instance, device, &health), 0);
+		assert_int_equal(health.link_downs, steps[i].downs);
+	}
+	/* A core of version 1.0 has no place for it. */
+	health = (struct rdmadp_health){.size = offsetof(struct rdmadp_health, link_downs)};
+	assert_int_equal(pci->health(machine->instance, device, &health), 0);
+	assert_int_equal(health.link_downs, 0);
+	machine_free(machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_of_whole_machines),
+		cmocka_unit_test(lost_links_are_counted),
 		cmocka_unit_test(without_a_descriptor_health_is_unknown),
 		cmocka_unit_test(health_follows_the_port),
 		cmocka_unit_test(an_infiniband_port_waits_for_its_manager),

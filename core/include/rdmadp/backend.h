@@ -198,6 +198,7 @@ struct rdmadp_health {
 	uint32_t reason; /* enum rdmadp_health_reason */
 	uint32_t reserved;
 	char text[240]; /* one sentence with the value seen, or "" */
+	uint64_t link_downs; /* links lost so far, all ports; 0: none, or unknown now */
 };
 
 /* Takes a copy of the device. A result other than 0 ends the scan: discover
@@ -237,7 +238,6 @@ struct rdmadp_backend {
 	int (*event_fd)(void *instance);
 	int (*event_ack)(void *instance);
 };
-
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
