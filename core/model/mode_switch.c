@@ -207,8 +207,12 @@ static gboolean start_without_word(ModeSwitch *self, const char *reason, gint64 
 		settle(self, self->exclusive, now_us);
 		return TRUE;
 	}
-	if (self->silences == 1)
+	if (self->silences == 1) {
 		self->since_us = now_us;
+		news_add(self->news, NEWS_INFO,
+			 "waits for the kubelet's word on what pods hold, a minute at most: %s",
+			 reason);
+	}
 	if (self->away ? now_us < self->since_us + AWAY_PATIENCE_US
 		       : self->silences < STARTING_PATIENCE)
 		return FALSE;

@@ -243,6 +243,7 @@ static void it_is_said_once(void **state)
 		/* a kubelet that restarts is nothing to talk about */
 		{"label:S held: want:E away away", "hca-shared mode"},
 		{"label:E silent silent silent",
+		 "waits for the kubelet's word on what pods hold, a minute at most: no answer | "
 		 "starts in exclusive mode without knowing what pods hold from before: no answer | "
 		 "hca-exclusive mode"},
 		{"fixed:E+saved:S silent silent listed +600 silent",
