@@ -69,6 +69,7 @@ int main(int argc, char **argv)
 	g_autoptr(Options) options = NULL;
 
 	startup_fill_descriptors();
+	startup_set_umask();
 	if (argc > 1 && strcmp(argv[1], "rehearse") == 0)
 		return rehearsal_main(argc - 1, argv + 1);
 	options = options_parse(argc, argv, &error);

@@ -36,6 +36,11 @@ void startup_fill_descriptors(void)
 			fill(fd);
 }
 
+void startup_set_umask(void)
+{
+	umask(S_IWGRP | S_IWOTH);
+}
+
 guint64 startup_raise_descriptors(guint64 wanted)
 {
 	struct rlimit limit;

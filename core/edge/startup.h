@@ -8,6 +8,10 @@
  * opened gets such a number, and the log is written into it. */
 void startup_fill_descriptors(void);
 
+/* What is made for others can be read by them, and written by none, whatever the umask of
+ * who starts us. */
+void startup_set_umask(void);
+
 /* Raises the limit of open files to 'wanted', as far as that is allowed; never lowers
  * it. Returns the limit that holds now. */
 guint64 startup_raise_descriptors(guint64 wanted);

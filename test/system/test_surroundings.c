@@ -3,6 +3,7 @@
 #include "system/node.h"
 
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -103,6 +104,31 @@ static void a_reader_of_the_log_who_is_gone_stops_nothing(void **state)
 	process_write(node->daemon, "go");
 	node_kubelet_says(node, REGISTERED);
 	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
+/* The group of the status socket has to get as far as the socket. */
+static void directories_are_for_others_whatever_the_umask(void **state)
+{
+	static const char *const umasks[] = {"077", "0"};
+	struct node *node = *state;
+	g_autofree char *dir = g_build_filename(node->root, "run", NULL);
+	struct stat status;
+	node_start_kubelet(node, NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(umasks); i++) {
+		g_autofree char *script =
+			g_strdup_printf("umask %s; sed -i 's|%s/status.sock|%s/status.sock|' "
+					"%s/etc/rdmadp.conf; exec \"$@\"",
+					umasks[i], node->root, dir, node->root);
+		node->daemon = node_run_daemon_in(node, script);
+		node_kubelet_says(node, REGISTERED);
+		while (!node_has_file(node, "run/status.sock"))
+			g_usleep(1000);
+		assert_int_equal(stat(dir, &status), 0);
+		assert_int_equal(status.st_mode & 07777, 0755);
+		node_stop_daemon(node);
+		assert_int_equal(g_rmdir(dir), 0);
+	}
 	node_stop_kubelet(node, 0);
 }
 
@@ -287,6 +313,7 @@ int main(void)
 		TEST(descriptors_that_are_closed_are_not_taken_for_files),
 		TEST(a_log_that_nobody_reads_stops_nothing),
 		TEST(a_reader_of_the_log_who_is_gone_stops_nothing),
+		TEST(directories_are_for_others_whatever_the_umask),
 		TEST(too_few_descriptors_are_told),
 		TEST(as_many_descriptors_as_are_needed_are_taken),
 		TEST(a_system_without_dev_and_proc_is_served),
