@@ -92,15 +92,14 @@ static gboolean scan_included(struct scan *scan, const char *name)
 	g_autofree char *path = g_strconcat(scan->dir, "/", name, NULL);
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
-	const char *problem = NULL;
 	gsize length;
-	if (strchr(name, '\\') != NULL)
-		problem = "its name has a '\\'";
-	else if ((text = small_file_read(path, SETTINGS_LARGEST_FILE, &length, &error)) == NULL)
-		problem = error->message;
-	if (problem == NULL)
+	if (strchr(name, '\\') == NULL)
+		text = small_file_read(path, SETTINGS_LARGEST_FILE, &length, &error);
+	if (text != NULL)
 		return scan->depth >= DEEPEST_INCLUDE || scan_text(text, name, scan);
-	g_autofree char *what = g_strdup_printf("'%s' cannot be included: %s", path, problem);
+	g_autofree char *what =
+		g_strdup_printf("'%s' cannot be included: %s", path,
+				error != NULL ? error->message : "its name has a '\\'");
 	report(scan, scan->line, what);
 	return FALSE;
 }
