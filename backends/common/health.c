@@ -266,15 +266,48 @@ static bool judge_by_uplink(const struct rdmadp_device *device, const struct loo
 	return uplink->finding >= FOUND_DOWN;
 }
 
-static bool add_downs(const struct sysfs *sysfs, const char *ib_dir, uint32_t port, uint64_t *sum)
+/* A port of a device that may be handed out. 'dir' is that of its RDMA device. */
+typedef bool (*visit_port_fn)(void *data, const struct sysfs *sysfs, const char *dir,
+			      const struct rdmadp_port *port);
+
+/* FALSE if not all of them could be visited. */
+static bool visit_ports(const struct sysfs *sysfs, const struct rdmadp_device *device,
+			visit_port_fn visit_port, void *data)
+{
+	char dir[SYSFS_PATH];
+	bool ok = true;
+
+	for (uint32_t i = 0; i < device->n_rdma_devices && ok; i++) {
+		const struct rdmadp_rdma_device *rdma = device->rdma_devices[i];
+		const struct rdmadp_node *node = find_uverbs(device, rdma->name);
+
+		if (rdma->flags & RDMADP_RDMA_MANAGEMENT_ONLY)
+			continue;
+		ok = node && rdma_dir(node->sysfs_dir, rdma->name, dir);
+		for (uint32_t j = 0; j < rdma->n_ports && ok; j++)
+			ok = visit_port(data, sysfs, dir, rdma->ports[j]);
+	}
+	return ok;
+}
+
+static bool read_port(const struct sysfs *sysfs, const char *dir, const struct rdmadp_port *port,
+		      const char *name, char text[SYSFS_TEXT])
 {
 	char path[SYSFS_PATH];
+
+	return snprintf(path, sizeof(path), "%s/ports/%u/%s", dir, port->number, name) <
+		       SYSFS_PATH &&
+	       sysfs_read(sysfs, SYSFS_WAIT, path, text, SYSFS_TEXT) == 0;
+}
+
+static bool add_downs(void *data, const struct sysfs *sysfs, const char *dir,
+		      const struct rdmadp_port *port)
+{
+	uint64_t *sum = data;
 	char text[SYSFS_TEXT];
 	uint32_t downs;
 
-	if (snprintf(path, sizeof(path), "%s/ports/%u/counters/link_downed", ib_dir, port) >=
-		    SYSFS_PATH ||
-	    sysfs_read(sysfs, SYSFS_WAIT, path, text, sizeof(text)) < 0 ||
+	if (!read_port(sysfs, dir, port, "counters/link_downed", text) ||
 	    !text_unsigned(text, 10, &downs))
 		return false;
 	*sum += downs;
@@ -284,20 +317,36 @@ static bool add_downs(const struct sysfs *sysfs, const char *ib_dir, uint32_t po
 /* All of them or 0: a sum without one of its parts would look like a restart. */
 static uint64_t sum_downs(const struct sysfs *sysfs, const struct rdmadp_device *device)
 {
-	char dir[SYSFS_PATH];
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < device->n_rdma_devices; i++) {
-		const struct rdmadp_rdma_device *rdma = device->rdma_devices[i];
-		const struct rdmadp_node *node = find_uverbs(device, rdma->name);
+	return visit_ports(sysfs, device, add_downs, &sum) ? sum : 0;
+}
 
-		if (!node || rdma->n_ports == 0 || !rdma_dir(node->sysfs_dir, rdma->name, dir))
-			return 0;
-		for (uint32_t j = 0; j < rdma->n_ports; j++)
-			if (!add_downs(sysfs, dir, rdma->ports[j]->number, &sum))
-				return 0;
-	}
-	return sum;
+struct layers {
+	uint32_t all, active; /* 1 << enum rdmadp_link_layer */
+};
+
+static bool add_layer(void *data, const struct sysfs *sysfs, const char *dir,
+		      const struct rdmadp_port *port)
+{
+	struct layers *layers = data;
+	char text[SYSFS_TEXT];
+
+	layers->all |= 1U << port->link_layer;
+	if (!read_port(sysfs, dir, port, "state", text))
+		return false;
+	layers->active |= is_active(text) ? 1U << port->link_layer : 0;
+	return true;
+}
+
+/* A device with ports of one layer has nothing to tell apart. */
+static uint32_t find_active(const struct sysfs *sysfs, const struct rdmadp_device *device)
+{
+	struct layers layers = {0};
+
+	if (!visit_ports(sysfs, device, add_layer, &layers) || !(layers.all & (layers.all - 1)))
+		return 0;
+	return layers.active;
 }
 
 static void judge(const struct sysfs *sysfs, const struct rdmadp_device *device,
@@ -327,6 +376,9 @@ void health_judge(const struct sysfs *sysfs, const struct rdmadp_device *device,
 	judge(sysfs, device, uplink_dir, &own, ret);
 	/* The firmware is asked for a counter, so the news of a lost link do not wait for it:
 	 * it is read when the link is there again. */
-	if (own.finding == FOUND_ACTIVE && ret->size >= sizeof(*ret))
-		ret->link_downs = sum_downs(sysfs, device);
+	if (own.finding == FOUND_ACTIVE) {
+		ret->active = find_active(sysfs, device);
+		if (ret->size >= sizeof(*ret))
+			ret->link_downs = sum_downs(sysfs, device);
+	}
 }

@@ -10,6 +10,7 @@
 #include "edge/module.h"
 #include "edge/netlink.h"
 #include "model/candidates.h"
+#include "model/link_layers.h"
 #include "model/netns.h"
 
 /* --- buses --- */
@@ -171,9 +172,15 @@ static void resource_tell_health(const struct survey_resource *resource, const D
 	const struct rdmadp_health *health =
 		g_hash_table_lookup(resource->bus->health, device_identity(device));
 
-	if (health != NULL && counts(health, resource_config(resource->resource), assume))
+	const ResourceConfig *config = resource_config(resource->resource);
+
+	if (health == NULL)
+		return;
+	const struct rdmadp_health judged = link_layers_judge(config, health);
+
+	if (counts(&judged, config, assume))
 		resource_set_health(resource->resource, device_identity(device), FALSE,
-				    health_text(health));
+				    health_text(&judged));
 }
 
 static void survey_offer(const Survey *survey, struct survey_resource *resource, gboolean assume)

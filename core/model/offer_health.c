@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is observed of HCAs, on its way through the board (health_board.h) to the resource. */
+#include "model/link_layers.h"
 #include "model/offer_private.h"
 #include "model/sight.h"
 
@@ -46,6 +47,7 @@ void offer_observe(Offer *offer, const char *identity, const struct rdmadp_healt
 		   gint64 now_us)
 {
 	const struct hca *hca = resource_find(offer->resource, identity);
+	const struct rdmadp_health judged = link_layers_judge(offer->config, health);
 	struct health_sight sight;
 
 	if (hca == NULL || !hca->usable || !hca->present)
@@ -55,7 +57,7 @@ void offer_observe(Offer *offer, const char *identity, const struct rdmadp_healt
 		offer_note_files(offer, hca, now_us);
 		return;
 	}
-	sight = sight_of_health(health);
+	sight = sight_of_health(&judged);
 	offer_note_sight(offer, hca, &sight, now_us);
 	/* While the link is down it is not asked for. */
 	if (sight.observed == HEALTH_OBSERVED_GOOD)

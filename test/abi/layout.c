@@ -8,10 +8,12 @@
 
 #include LAYOUT_HEADER
 
-/* What version 1.0 did not have. */
+/* What version 1.0 did not have, and what it had to keep at zero. */
 #ifndef LAYOUT_FROZEN
 #define ADDED MEMBER
+#define REPLACED(type, before, now, offset) MEMBER(type, now, offset)
 #else
+#define REPLACED(type, before, now, offset) MEMBER(type, before, offset)
 #define ADDED(type, member, offset) _Static_assert(1, #type "." #member)
 #endif
 
@@ -94,7 +96,7 @@ SIZE(rdmadp_health, 256);
 MEMBER(rdmadp_health, size, 0);
 MEMBER(rdmadp_health, state, 4);
 MEMBER(rdmadp_health, reason, 8);
-MEMBER(rdmadp_health, reserved, 12);
+REPLACED(rdmadp_health, reserved, active, 12);
 MEMBER(rdmadp_health, text, 16);
 ADDED(rdmadp_health, link_downs, 256);
 

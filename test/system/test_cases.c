@@ -155,6 +155,23 @@ static void f34_vfs_that_a_policy_keeps_down_are_healthy(void **state)
 	stop();
 }
 
+/* An adapter with a port of each link layer: each resource cares about its own. */
+static void a_port_of_the_other_link_layer_helps_nobody(void **state)
+{
+	(void)state;
+	start(MACHINES "f01-roce-no-issm.txt",
+	      "port mlx5_0 2 ll=InfiniBand state=\"1: DOWN\" gid=none\n",
+	      CONFIGURATION(
+		      RESOURCE("eth", "\"selectors\":{\"linkTypes\":[\"ether\"]}") "," RESOURCE(
+			      "ib", "\"selectors\":{\"linkTypes\":[\"infiniband\"]}")));
+	await_list(LIST("eth", 2, 2));
+	await_list(LIST("ib", 2, 0));
+	assert_said(1,
+		    "rdma/ib: HCA '0000:3b:00.0' is Unhealthy: link: no port of the linkTypes is "
+		    "ACTIVE, although mlx5_0 port 1 is '4: ACTIVE'");
+	stop();
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, tear_down)
 
 int main(void)
@@ -164,6 +181,7 @@ int main(void)
 		TEST(f04_who_needs_issm_is_told_where_it_is_missing),
 		TEST(f14_an_ipoib_interface_selects_its_adapter),
 		TEST(f18_a_port_that_was_never_up_counts_as_configured),
+		TEST(a_port_of_the_other_link_layer_helps_nobody),
 		TEST(f34_vfs_that_a_policy_keeps_down_are_healthy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

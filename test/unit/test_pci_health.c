@@ -280,6 +280,39 @@ static void without_a_descriptor_health_is_unknown(void **state)
 	machine_free(machine);
 }
 
+/* Only where the ports differ is there a choice. */
+static void active_ports_of_two_layers_are_told_apart(void **state)
+{
+	static const struct {
+		const char *change;
+		guint32 active;
+	} steps[] = {
+		{"", 0},
+		{"port mlx5_0 2 ll=InfiniBand state=\"1: DOWN\" gid=none\n",
+		 1U << RDMADP_LINK_ETHERNET},
+		{"file sys/class/infiniband/mlx5_0/ports/2/state = 4: ACTIVE\n",
+		 1U << RDMADP_LINK_ETHERNET | 1U << RDMADP_LINK_INFINIBAND},
+		{"file sys/class/infiniband/mlx5_0/ports/1/state = 1: DOWN\n",
+		 1U << RDMADP_LINK_INFINIBAND},
+		{"remove sys/class/infiniband/mlx5_0/ports/1/state\n", 0},
+	};
+	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
+		struct rdmadp_health health = {.size = sizeof(health)};
+
+		fixture_apply(machine->root, steps[i].change);
+		machine_scan(machine);
+		assert_int_equal(pci->health(machine->instance,
+					     machine_device(machine, "0000:3b:00.0"), &health),
+				 0);
+		assert_int_equal(health.state, RDMADP_HEALTHY);
+		assert_int_equal(health.active, steps[i].active);
+	}
+	machine_free(machine);
+}
+
 /* Read while the link is there, since the news of its end do not wait for a counter. */
 static void lost_links_are_counted(void **state)
 {
@@ -318,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_of_whole_machines),
+		cmocka_unit_test(active_ports_of_two_layers_are_told_apart),
 		cmocka_unit_test(lost_links_are_counted),
 		cmocka_unit_test(without_a_descriptor_health_is_unknown),
 		cmocka_unit_test(health_follows_the_port),

@@ -196,7 +196,7 @@ struct rdmadp_health {
 	uint32_t size; /* set by the core before the call */
 	uint32_t state; /* enum rdmadp_health_state */
 	uint32_t reason; /* enum rdmadp_health_reason */
-	uint32_t reserved;
+	uint32_t active; /* 1 << link layer of each ACTIVE port, if layers differ; else 0 */
 	char text[240]; /* one sentence with the value seen, or "" */
 	uint64_t link_downs; /* links lost so far, all ports; 0: none, or unknown now */
 };
