@@ -262,6 +262,8 @@ static void rdma_devices_in_pods_cost_no_device(void **state)
 	fixture_apply(node->root, OUT_OF_POD);
 	scan_again(node);
 	node_daemon_says(node, "the character devices of '0000:12:00.2' have other numbers");
+	/* Without a delay, a look at the old numbers may have come before the scan. */
+	node_await_allocatable(node, "rdma/vf", 3);
 	expect_allocation(node, "allocate rdma/vf 3 b", "rdma_cm uverbs1 uverbs3 uverbs7",
 			  "{\"PCIDEVICE_RDMA_VF\":\"0000:12:00.1,0000:12:00.2,0000:12:00.3\"}");
 	node_stop_daemon(node);
