@@ -62,14 +62,21 @@ static char *join(GPtrArray *texts)
 	return g_strjoinv("\n", (char **)texts->pdata);
 }
 
+/* What is said about a resource with those selectors. */
+static char *said(GPtrArray *devices, const char *selectors)
+{
+	g_autoptr(ResourceConfig) config = config_build(selectors);
+	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
+
+	return join(texts);
+}
+
 static void selectors_that_match_nothing_name_what_is_there(G_GNUC_UNUSED void **state)
 {
 	g_autoptr(GPtrArray) devices = device_build_all(intel);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(table); i++) {
-		g_autoptr(ResourceConfig) config = config_build(table[i].selectors);
-		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
-		g_autofree char *joined = join(texts);
+		g_autofree char *joined = said(devices, table[i].selectors);
 
 		assert_string_equal(joined, table[i].texts);
 	}
@@ -101,9 +108,7 @@ static void ranges_name_the_functions_that_there_are(G_GNUC_UNUSED void **state)
 	g_autoptr(GPtrArray) devices = device_build_all(words);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(ResourceConfig) config = config_build(cases[i].selectors);
-		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
-		g_autofree char *joined = join(texts);
+		g_autofree char *joined = said(devices, cases[i].selectors);
 
 		assert_string_equal(joined, cases[i].text);
 	}
@@ -113,9 +118,7 @@ static void a_bus_without_interfaces_is_no_typing_error(G_GNUC_UNUSED void **sta
 {
 	static const char *const words[] = {"a rdma=mlx5_0 port=1:ib:active", NULL};
 	g_autoptr(GPtrArray) devices = device_build_all(words);
-	g_autoptr(ResourceConfig) config = config_build("ifNames=ib0");
-	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
-	g_autofree char *joined = join(texts);
+	g_autofree char *joined = said(devices, "ifNames=ib0");
 
 	assert_string_equal(joined,
 			    "ifNames ib0 match no device; the devices of this bus have none; "
@@ -148,9 +151,7 @@ static void names_of_nobody_are_told_beside_others(G_GNUC_UNUSED void **state)
 	g_autoptr(GPtrArray) devices = device_build_all(words);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(ResourceConfig) config = config_build(cases[i].selectors);
-		g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
-		g_autofree char *joined = join(texts);
+		g_autofree char *joined = said(devices, cases[i].selectors);
 
 		assert_string_equal(joined, cases[i].text);
 	}
@@ -160,9 +161,7 @@ static void a_management_device_is_told_as_what_it_is(G_GNUC_UNUSED void **state
 {
 	static const char *const words[] = {"a rdma=mlx5_0 rdma=smi1 management", NULL};
 	g_autoptr(GPtrArray) devices = device_build_all(words);
-	g_autoptr(ResourceConfig) config = config_build("rdmaDevices=smi1");
-	g_autoptr(GPtrArray) texts = selector_candidates(config, devices, NULL, NULL, NULL);
-	g_autofree char *joined = join(texts);
+	g_autofree char *joined = said(devices, "rdmaDevices=smi1");
 
 	assert_string_equal(joined,
 			    "rdmaDevices smi1 match no device; the devices of this bus have "
