@@ -322,31 +322,40 @@ static uint64_t sum_downs(const struct sysfs *sysfs, const struct rdmadp_device 
 	return visit_ports(sysfs, device, add_downs, &sum) ? sum : 0;
 }
 
-struct layers {
-	uint32_t all, active; /* 1 << enum rdmadp_link_layer */
-};
+/* As the scan saw them: nothing is read. */
+static bool layers_differ(const struct rdmadp_device *device)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < device->n_rdma_devices; i++) {
+		const struct rdmadp_rdma_device *rdma = device->rdma_devices[i];
+
+		for (uint32_t j = 0; j < rdma->n_ports; j++)
+			if (!(rdma->flags & RDMADP_RDMA_MANAGEMENT_ONLY))
+				mask |= 1U << rdma->ports[j]->link_layer;
+	}
+	/* A port of an unknown one may be what is wanted. */
+	return mask == (1U << RDMADP_LINK_INFINIBAND | 1U << RDMADP_LINK_ETHERNET);
+}
 
 static bool add_layer(void *data, const struct sysfs *sysfs, const char *dir,
 		      const struct rdmadp_port *port)
 {
-	struct layers *layers = data;
+	uint32_t *active = data;
 	char text[SYSFS_TEXT];
 
-	layers->all |= 1U << port->link_layer;
 	if (!read_port(sysfs, dir, port, "state", text))
 		return false;
-	layers->active |= is_active(text) ? 1U << port->link_layer : 0;
+	*active |= is_active(text) ? 1U << port->link_layer : 0;
 	return true;
 }
 
-/* A device with ports of one layer has nothing to tell apart. */
+/* Most devices have ports of one layer, which need not be read once more. */
 static uint32_t find_active(const struct sysfs *sysfs, const struct rdmadp_device *device)
 {
-	struct layers layers = {0};
+	uint32_t active = 0;
 
-	if (!visit_ports(sysfs, device, add_layer, &layers) || !(layers.all & (layers.all - 1)))
-		return 0;
-	return layers.active;
+	return layers_differ(device) && visit_ports(sysfs, device, add_layer, &active) ? active : 0;
 }
 
 static void judge(const struct sysfs *sysfs, const struct rdmadp_device *device,

@@ -294,6 +294,9 @@ static void active_ports_of_two_layers_are_told_apart(void **state)
 		 1U << RDMADP_LINK_ETHERNET | 1U << RDMADP_LINK_INFINIBAND},
 		{"file sys/class/infiniband/mlx5_0/ports/1/state = 1: DOWN\n",
 		 1U << RDMADP_LINK_INFINIBAND},
+		{"file sys/class/infiniband/mlx5_0/ports/1/link_layer = Unspecified\n", 0},
+		{"file sys/class/infiniband/mlx5_0/ports/1/link_layer = Ethernet\n",
+		 1U << RDMADP_LINK_INFINIBAND},
 		{"remove sys/class/infiniband/mlx5_0/ports/1/state\n", 0},
 	};
 	struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
