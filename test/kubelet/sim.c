@@ -70,11 +70,6 @@ void sim_free(Sim *sim, void (*done)(gpointer data), gpointer data)
 		free_now(sim);
 }
 
-const struct sim_options *sim_get_options(const Sim *sim)
-{
-	return &sim->options;
-}
-
 SimEvents *sim_get_events(const Sim *sim)
 {
 	return sim->events;

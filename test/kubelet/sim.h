@@ -49,7 +49,6 @@ gboolean sim_is_running(const Sim *sim);
 /* Stops for good; 'done' is called when the last connection has ended. Frees sim. */
 void sim_free(Sim *sim, void (*done)(gpointer data), gpointer data);
 
-const struct sim_options *sim_get_options(const Sim *sim);
 SimEvents *sim_get_events(const Sim *sim);
 SimState *sim_get_state(const Sim *sim);
 
