@@ -97,10 +97,10 @@ static void settle_buses(const Roster *roster)
 
 /* --- resources --- */
 
-static Pool *find_pool(const GPtrArray *pools, const char *full_name)
+Pool *roster_find_pool(const Roster *roster, const char *full_name)
 {
-	for (guint i = 0; i < pools->len; i++) {
-		Pool *pool = g_ptr_array_index(pools, i);
+	for (guint i = 0; i < roster->pools->len; i++) {
+		Pool *pool = g_ptr_array_index(roster->pools, i);
 
 		if (strcmp(pool_config(pool)->full_name, full_name) == 0)
 			return pool;
@@ -188,7 +188,7 @@ static void change_pool(Roster *roster, Pool *pool, ResourceConfig *config)
 /* The pool that serves the entry from now on; NULL: not yet. */
 static Pool *apply_entry(Roster *roster, ResourceConfig *config)
 {
-	Pool *pool = find_pool(roster->pools, config->full_name);
+	Pool *pool = roster_find_pool(roster, config->full_name);
 
 	if (pool == NULL)
 		return is_resting(roster, config->full_name) ? NULL : add_pool(roster, config);

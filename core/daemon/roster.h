@@ -39,3 +39,5 @@ void roster_save(const Roster *roster, SavedState *state);
 /* Bus *; Pool *, in file order, those that are leaving behind them. Borrowed. */
 const GPtrArray *roster_buses(const Roster *roster);
 const GPtrArray *roster_pools(const Roster *roster);
+/* "prefix/name"; NULL if there is none, or not again so far. */
+Pool *roster_find_pool(const Roster *roster, const char *full_name);

@@ -77,6 +77,7 @@ static void tell_changes(Status *status)
 		note(status, now, "resource", pool_config(pool)->full_name,
 		     status_resource_text(source, pool));
 	}
+	note(status, now, "ready", "", status_readiness_text(source));
 	tell_removed(status, now);
 	g_hash_table_unref(status->told);
 	status->told = now;

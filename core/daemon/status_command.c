@@ -73,7 +73,28 @@ static char *age_of(const JsonValue *object, const char *key, gint64 now_s)
 	return g_strdup_printf("%" G_GINT64_FORMAT " d", age / 86400);
 }
 
+/* A daemon of another version may not say it. */
+static gboolean is_not_ready(const JsonValue *snapshot)
+{
+	const JsonValue *ready = json_find(snapshot, "ready");
+
+	return ready != NULL && ready->kind == JSON_KIND_BOOL && !ready->boolean;
+}
+
 /* --- for people --- */
+
+static void append_readiness(GString *text, const JsonValue *snapshot)
+{
+	const JsonValue *lacks = json_find(snapshot, "notReady");
+
+	if (is_true(snapshot, "ready"))
+		g_string_append(text, "ready\n");
+	else if (is_not_ready(snapshot) && n_items(lacks) == 0)
+		g_string_append(text, "not ready\n");
+	for (guint i = 0; i < n_items(lacks); i++)
+		if (item(lacks, i)->kind == JSON_KIND_STRING)
+			g_string_append_printf(text, "not ready: %s\n", item(lacks, i)->string);
+}
 
 static void append_head(GString *text, const JsonValue *snapshot, gint64 now_s)
 {
@@ -300,6 +321,7 @@ char *status_command_text(const JsonValue *snapshot, gint64 now_s)
 	GString *text = g_string_new(NULL);
 
 	append_head(text, snapshot, now_s);
+	append_readiness(text, snapshot);
 	append_buses(text, json_find(snapshot, "buses"));
 	append_resources(text, resources, now_s);
 	append_hcas(text, resources, now_s);
@@ -390,12 +412,12 @@ int command_status(const Options *options)
 			error->message);
 		return 1;
 	}
+	snapshot = json_parse(line, strlen(line), NULL);
 	if (options->json) {
 		puts(line);
-		return 0;
+	} else {
+		text = status_command_text(snapshot, g_get_real_time() / G_USEC_PER_SEC);
+		fputs(text, stdout);
 	}
-	snapshot = json_parse(line, strlen(line), NULL);
-	text = status_command_text(snapshot, g_get_real_time() / G_USEC_PER_SEC);
-	fputs(text, stdout);
-	return 0;
+	return is_not_ready(snapshot) ? 1 : 0;
 }

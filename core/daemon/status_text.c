@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "daemon/readiness.h"
 #include "edge/json_writer.h"
 #include "kubelet/registration.h"
 
@@ -229,14 +230,15 @@ static void add_daemon(JsonWriter *json, const struct status_source *source)
 	json_end_object(json);
 }
 
-static gboolean is_ours(const Roster *roster, const char *resource)
+static void add_readiness(JsonWriter *json, const struct status_source *source)
 {
-	const GPtrArray *pools = roster_pools(roster);
+	g_autoptr(GPtrArray) lacks = readiness_lacks(source->configuration, source->roster);
 
-	for (guint i = 0; i < pools->len; i++)
-		if (g_str_equal(pool_config(g_ptr_array_index(pools, i))->full_name, resource))
-			return TRUE;
-	return FALSE;
+	json_add_bool(json, "ready", lacks->len == 0);
+	json_begin_array(json, "notReady");
+	for (guint i = 0; i < lacks->len; i++)
+		json_add_string(json, NULL, g_ptr_array_index(lacks, i));
+	json_end_array(json);
 }
 
 static void add_holding(JsonWriter *json, const struct holding *holding)
@@ -268,7 +270,7 @@ static void add_pods(JsonWriter *json, const struct status_source *source,
 	for (guint i = 0; i < list->len; i++) {
 		const struct holding *holding = g_ptr_array_index(list, i);
 
-		if (is_ours(source->roster, holding->resource))
+		if (roster_find_pool(source->roster, holding->resource) != NULL)
 			add_holding(json, holding);
 	}
 	json_end_array(json);
@@ -304,6 +306,7 @@ char *status_snapshot_text(const struct status_source *source, const struct stat
 
 	json_add_int(json, "formatVersion", FORMAT_VERSION);
 	add_time(json, "time", g_get_real_time());
+	add_readiness(json, source);
 	add_daemon(json, source);
 	add_configuration(json, "configuration", source->configuration);
 	json_begin_array(json, "buses");
@@ -331,6 +334,14 @@ char *status_bus_text(const struct status_source *source G_GNUC_UNUSED, const Bu
 	JsonWriter *json = begin("bus");
 
 	add_bus(json, "bus", bus);
+	return finish(json);
+}
+
+char *status_readiness_text(const struct status_source *source)
+{
+	JsonWriter *json = begin("ready");
+
+	add_readiness(json, source);
 	return finish(json);
 }
 

@@ -26,7 +26,8 @@ struct status_pods {
 
 /* {"type":"snapshot", …}: everything. */
 char *status_snapshot_text(const struct status_source *source, const struct status_pods *pods);
-/* {"type":"resource", …}, {"type":"bus", …}, {"type":"configuration", …} */
+/* {"type":"ready", …}, {"type":"resource", …}, {"type":"bus", …}, {"type":"configuration", …} */
+char *status_readiness_text(const struct status_source *source);
 char *status_resource_text(const struct status_source *source, const Pool *pool);
 char *status_bus_text(const struct status_source *source, const Bus *bus);
 char *status_configuration_text(const struct status_source *source);

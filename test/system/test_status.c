@@ -351,6 +351,65 @@ static void the_command_shows_it_to_people(void **state)
 	stop(client);
 }
 
+/* As a readiness probe sees it. */
+static void assert_probed(const struct client *client, int expected, const char *part)
+{
+	int status;
+	g_autofree char *text = ask(client->node, NULL, &status);
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' is not in:\n%s", part, text);
+	assert_int_equal(status, expected);
+	g_autofree char *json = ask(client->node, "--json", &status);
+	assert_non_null(strstr(json, expected == 0 ? "\"ready\":true" : "\"ready\":false"));
+	assert_int_equal(status, expected);
+}
+
+#define READY "{\"type\":\"ready\",\"ready\":true,\"notReady\":[]}"
+#define UNREGISTERED "not registered with the kubelet: 'rdma/hca'"
+#define NOT_READY "{\"type\":\"ready\",\"ready\":false,\"notReady\":[\"" UNREGISTERED "\"]}"
+
+static void it_is_ready_when_buses_and_registrations_are(void **state)
+{
+	struct client *client = *state;
+	node_mock(client->node, "discover fail 5\n");
+	node_start_daemon(client->node);
+	node_daemon_says(client->node, "keeping 0 known devices");
+	connect_to(client);
+	const json_t *lacks = json_object_get(
+		await(client, "{\"type\":\"snapshot\",\"ready\":false}"), "notReady");
+	assert_non_null(strstr(json_string_value(json_array_get(lacks, 0)),
+			       "no scan of bus 'mock' has worked so far: "));
+	assert_probed(client, 1, "not ready: no scan of bus 'mock' has worked so far: ");
+	node_mock(client->node, HEALTHY);
+	await(client, NOT_READY);
+	assert_probed(client, 1, "not ready: " UNREGISTERED "\n");
+	node_start_kubelet(client->node, NULL);
+	await(client, READY);
+	assert_probed(client, 0, "rdmadp: ready\n");
+	/* what is wrong with the node is no fault of the daemon */
+	node_mock(client->node, "");
+	node_kubelet_says(client->node, "{\"event\":\"list\",\"healthy\":0}");
+	assert_probed(client, 0, "rdmadp: ready\n");
+	node_stop_kubelet(client->node, 0);
+	await(client, NOT_READY);
+	node_stop_daemon(client->node);
+}
+
+static void it_is_not_ready_without_a_backend(void **state)
+{
+	struct client *client = running(state);
+	connect_to(client);
+	await(client, "{\"type\":\"snapshot\",\"ready\":true,\"notReady\":[]}");
+	node_resources(client->node, CONFIG(HCA "," REFUSED));
+	/* the resource is registered, with 0 devices */
+	node_kubelet_says(client->node,
+			  "{\"event\":\"list\",\"resource\":\"rdma/no\",\"devices\":0}");
+	assert_probed(client, 1, "not ready: the backend of bus 'nix' is not used: ");
+	node_resources(client->node, CONFIG(HCA));
+	await(client, READY);
+	stop(client);
+}
+
 static void the_command_says_when_nobody_answers(void **state)
 {
 	struct client *client = *state;
@@ -403,6 +462,7 @@ static void the_command_makes_do_with_what_it_gets(void **state)
 	} cases[] = {
 		{"{\"type\":\"error\",\"text\":\"too many clients\"}\n", "too many clients", 1},
 		{"{\"type\":\"snapshot\",\"pods\":null}\n", "the kubelet has not said in time", 0},
+		{"{\"type\":\"snapshot\",\"ready\":false}\n", "rdmadp: not ready\n", 1},
 		{"{\"type\":\"news\"}\n", "no daemon answers at ", 1},
 		{"what?\n", "status.sock': line 1, column 1", 1},
 	};
@@ -430,6 +490,8 @@ int main(void)
 		TEST(the_socket_follows_the_settings),
 		TEST(a_few_clients_are_served),
 		TEST(the_command_shows_it_to_people),
+		TEST(it_is_ready_when_buses_and_registrations_are),
+		TEST(it_is_not_ready_without_a_backend),
 		TEST(the_command_says_when_nobody_answers),
 		TEST(the_command_shows_why_pods_are_not_known),
 		TEST(the_command_makes_do_with_what_it_gets),

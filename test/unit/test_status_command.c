@@ -17,6 +17,8 @@ static const char *const snapshots[] = {
 	"{\"pods\":[]}",
 	"{\"daemon\":[],\"configuration\":3,\"pods\":3}",
 	"{\"buses\":[1,null,{}],\"resources\":[null,{\"devices\":3,\"hcas\":[5,{}]}]}",
+	"{\"ready\":1,\"notReady\":[1,{},null]}",
+	"{\"ready\":false,\"notReady\":{}}",
 	"{\"resources\":[{\"name\":1,\"registration\":[],\"devices\":{\"renumbered\":[2]}}]}",
 };
 
