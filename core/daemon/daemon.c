@@ -31,6 +31,9 @@
 #define BASE_DESCRIPTORS 256
 #define DESCRIPTORS_A_RESOURCE 40
 
+/* What gRPC starts for itself, and the one that carries its events. */
+#define LEAST_THREADS 7
+
 struct daemon {
 	Configuration *configuration;
 	GMainLoop *loop;
@@ -148,6 +151,21 @@ static gboolean daemon_take_descriptors(const struct daemon *daemon)
 	return limit >= LEAST_DESCRIPTORS;
 }
 
+/* FALSE as for descriptors; and what the library does without some of its threads is to hang. */
+static gboolean daemon_check_threads(void)
+{
+	guint n = startup_probe_threads(LEAST_THREADS);
+	g_autofree char *threads = text_count(n, "thread");
+
+	if (n == LEAST_THREADS)
+		return TRUE;
+	log_error("rdmadp",
+		  "only %s can be started, %d are needed from the beginning: raise the limit of "
+		  "processes (ulimit -u, TasksMax=, pids.max) or of memory (ulimit -v, LimitAS=)",
+		  threads, LEAST_THREADS);
+	return FALSE;
+}
+
 static void daemon_on_configured(gpointer data)
 {
 	struct daemon *daemon = data;
@@ -260,7 +278,8 @@ int daemon_run(const Options *options)
 	/* A signal that comes while the files are read is not lost, not even to PID 1. */
 	daemon_take_signals(&daemon);
 	daemon.configuration = configuration_read(options);
-	usable = daemon.configuration != NULL && daemon_take_descriptors(&daemon);
+	usable = daemon.configuration != NULL && daemon_take_descriptors(&daemon) &&
+		 daemon_check_threads();
 	if (usable) {
 		daemon_say_start(&daemon);
 		daemon_check_sysfs(&daemon);

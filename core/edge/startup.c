@@ -2,6 +2,7 @@
 #include "edge/startup.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -55,6 +56,30 @@ guint64 startup_raise_descriptors(guint64 wanted)
 			limit = raised;
 	}
 	return limit.rlim_cur;
+}
+
+/* It lives for as long as others are started. */
+static void *wait_for_others(void *data)
+{
+	pthread_mutex_lock(data);
+	pthread_mutex_unlock(data);
+	return NULL;
+}
+
+guint startup_probe_threads(guint wanted)
+{
+	pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+	g_autofree pthread_t *threads = g_new0(pthread_t, wanted);
+	guint n = 0;
+
+	pthread_mutex_lock(&starting);
+	while (n < wanted && pthread_create(&threads[n], NULL, wait_for_others, &starting) == 0)
+		n++;
+	pthread_mutex_unlock(&starting);
+	for (guint i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	pthread_mutex_destroy(&starting);
+	return n;
 }
 
 /* What the kernel was asked to start is known without /proc, too. */

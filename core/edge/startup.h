@@ -16,6 +16,10 @@ void startup_set_umask(void);
  * it. Returns the limit that holds now. */
 guint64 startup_raise_descriptors(guint64 wanted);
 
+/* Starts as many threads of the usual size at once as is possible now, at most 'wanted',
+ * and lets them end. Returns their number. */
+guint startup_probe_threads(guint wanted);
+
 /* The file of this program, so that it can be started again. */
 char *startup_program(void);
 

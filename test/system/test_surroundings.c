@@ -312,18 +312,41 @@ static void a_rehearsal_that_could_not_start_is_tried_again(void **state)
 	node_daemon_says(node, "1 RDMA-capable device found");
 }
 
-/* The library waits for threads that it has not got. */
-static void an_end_that_hangs_is_ended(void **state)
+#define TOO_FEW "can be started, 7 are needed from the beginning: raise the limit of processes"
+
+static void too_few_threads_are_told(void **state)
 {
 	struct node *node = *state;
 	int status;
-#ifdef __SANITIZE_THREAD__
-	skip(); /* it puts the alarm off while the library waits */
+	if (!can_be_user())
+		skip();
+	for (guint n = 1; n < 7; n++) {
+		g_autofree char *script =
+			g_strdup_printf("exec prlimit --nproc=%u " AS_USER "-- \"$@\"", n, user());
+		process_free(node->daemon);
+		node->daemon = node_run_daemon_in(node, script);
+		assert_true(process_await_exit(node->daemon, &status));
+		assert_int_equal(status, 1);
+		assert_true(process_has_said(node->daemon, TOO_FEW));
+	}
+}
+
+/* From too little to load the program on. */
+static void too_little_address_space_is_told(void **state)
+{
+	struct node *node = *state;
+	int status = 127;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* they reserve terabytes */
 #endif
-	start_with_few_threads(node);
-	node_daemon_says(node, "waiting for '");
-	process_signal(node->daemon, SIGTERM);
-	assert_true(process_await_exit(node->daemon, &status));
+	for (guint kib = 16000; status == 127; kib += 4000) {
+		g_autofree char *script = g_strdup_printf("ulimit -v %u; exec \"$@\"", kib);
+		process_free(node->daemon);
+		node->daemon = node_run_daemon_in(node, script);
+		assert_true(process_await_exit(node->daemon, &status));
+	}
+	assert_int_equal(status, 1);
+	assert_true(process_has_said(node->daemon, TOO_FEW));
 }
 
 int main(void)
@@ -339,7 +362,8 @@ int main(void)
 		cmocka_unit_test(a_sysfs_that_comes_late_is_found),
 		TEST(root_without_capabilities_is_enough),
 		TEST(a_rehearsal_that_could_not_start_is_tried_again),
-		TEST(an_end_that_hangs_is_ended),
+		TEST(too_few_threads_are_told),
+		TEST(too_little_address_space_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "system/node.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,6 +74,18 @@ static void one_that_ends_the_process_lets_it_fail(void **state)
 	assert_int_equal(status, 1);
 }
 
+static void one_that_hangs_in_the_end_is_left(void **state)
+{
+	struct node *node = *state;
+	int status;
+	start_daemon(node, RESOURCE("hang_exit"));
+	node_daemon_says(node, "1 RDMA-capable device found");
+	process_signal(node->daemon, SIGTERM);
+	node_daemon_says(node, "the end takes too long: something hangs and is left");
+	assert_true(process_await_exit(node->daemon, &status));
+	assert_int_equal(status, 1);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -81,6 +94,7 @@ int main(void)
 		TEST(a_scan_that_hangs_is_told_and_others_run),
 		TEST(many_that_hang_do_not_hold_up_the_end),
 		TEST(one_that_ends_the_process_lets_it_fail),
+		TEST(one_that_hangs_in_the_end_is_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,6 +217,14 @@ __attribute__((constructor)) static void crash_load(void)
 }
 #endif
 
+#ifdef EVIL_HANG_EXIT
+__attribute__((destructor)) static void hang_exit(void)
+{
+	while (!is_rehearsal() && pause() < 0)
+		continue;
+}
+#endif
+
 #define VTABLE                                                                                     \
 	{                                                                                          \
 		.size = EVIL_SIZE, .name = EVIL_TEXT_NAME, .version = EVIL_VERSION,                \
