@@ -367,6 +367,17 @@ static gboolean is_one_too_many(Listener *self, int fd)
 
 static gboolean resume_accepting(gpointer data);
 
+/* Who connects has to wait: to a kubelet the resource is not there. */
+static void pause_accepting(Listener *self, int error_number)
+{
+	g_autofree char *text =
+		g_strdup_printf("cannot take a connection to '%s': %s; trying again", self->path,
+				g_strerror(error_number));
+
+	complain(self, text);
+	self->source = g_timeout_add(ACCEPT_PAUSE_MS, resume_accepting, self);
+}
+
 static gboolean accept_connections(int listen_fd, GIOCondition condition, gpointer data)
 {
 	Listener *self = data;
@@ -378,7 +389,7 @@ static gboolean accept_connections(int listen_fd, GIOCondition condition, gpoint
 		if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
 			return G_SOURCE_CONTINUE;
 		if (fd < 0) {
-			self->source = g_timeout_add(ACCEPT_PAUSE_MS, resume_accepting, self);
+			pause_accepting(self, errno);
 			return G_SOURCE_REMOVE;
 		}
 		if (is_trusted_peer(self, fd) && !is_one_too_many(self, fd))

@@ -120,6 +120,13 @@ static void call_register(Plugin *plugin)
 
 	plugin->is_unanswered = FALSE;
 	kubelet_look_for_socket(kubelet, plugin);
+	/* A kubelet removes our socket before it makes its own. Whoever comes to see the new
+	 * one first must not name it a socket that is gone: it would dial for ten seconds. */
+	plugin_look(plugin);
+	if (plugin->machine.state != PLUGIN_REGISTERING) {
+		plugin_kubelet_seen(plugin);
+		return;
+	}
 	plugin->generation = kubelet_socket_generation(kubelet->socket);
 	if (!kubelet_socket_check(kubelet->socket, &error)) {
 		gboolean absent =
