@@ -11,22 +11,10 @@
 #include "raw_http2.h"
 #include "rpc_service.h"
 
-enum { HTTP2_HEADERS = 1, HTTP2_SETTINGS = 4, HTTP2_CONTINUATION = 9, HTTP2_END_HEADERS = 4 };
-
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 #define QUICK_MS 200
 /* Many times what one server may take. */
 #define ENDLESS ((gsize)1 << 30)
-
-static int connect_raw(const struct service *service)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	g_strlcpy(address.sun_path, service->path, sizeof(address.sun_path));
-	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
-}
 
 /* FALSE once the other side has closed. */
 static gboolean send_some(int fd, const guint8 *data, gsize size)
@@ -85,7 +73,7 @@ static GByteArray *fresh_headers(guint *n)
 static void a_header_without_end_costs_the_connection(void **state)
 {
 	struct service *service = *state;
-	int fd = connect_raw(service);
+	int fd = raw_connect(service->path);
 	gsize sent = 0;
 	guint n = 0;
 	gboolean open = send_some(fd, (const guint8 *)PREFACE, strlen(PREFACE));
@@ -95,8 +83,8 @@ static void a_header_without_end_costs_the_connection(void **state)
 		g_autoptr(GByteArray) out = g_byte_array_new();
 
 		if (sent == 0)
-			raw_frame(out, HTTP2_SETTINGS, 0, 0, NULL, 0);
-		raw_frame(out, sent == 0 ? HTTP2_HEADERS : HTTP2_CONTINUATION, 0, 1, block->data,
+			raw_frame(out, RAW_SETTINGS, 0, 0, NULL, 0);
+		raw_frame(out, sent == 0 ? RAW_HEADERS : RAW_CONTINUATION, 0, 1, block->data,
 			  block->len);
 		open = send_some(fd, out->data, out->len);
 		sent += out->len;
@@ -134,7 +122,7 @@ static void who_asks_for_nothing_is_closed(void **state)
 	WAIT_FOR(service->streams->len == 1);
 	for (gsize round = 0; round < 3; round++) {
 		for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
-			fds[i] = connect_raw(service);
+			fds[i] = raw_connect(service->path);
 			assert_true(send_some(fds[i], hello, sizes[i]));
 		}
 		for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++)

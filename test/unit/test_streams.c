@@ -166,43 +166,6 @@ static void a_frozen_reader_does_not_hold_up_the_end(void **state)
 	close(frozen);
 }
 
-static const char *const authorities[] = {
-	"localhost",
-	"/var/lib/kubelet/device-plugins/rdma_a.sock",
-	"%2Fvar%2Flib%2Fkubelet%2Fplugins_registry%2Frdma_a.sock",
-	"unix:///a/b.sock",
-	"a b",
-};
-
-static void any_authority_is_served(void **state)
-{
-	struct plugin_fixture *fixture = *state;
-
-	streaming(fixture, 3);
-	for (gsize i = 0; i < G_N_ELEMENTS(authorities); i++) {
-		int fd = raw_call(status_of(fixture).socket_path, METHOD_LIST_AND_WATCH,
-				  authorities[i]);
-
-		if (!raw_wait_for(fd, "\x12\x07Healthy"))
-			fail_msg("no list for authority '%s'", authorities[i]);
-		close(fd);
-	}
-}
-
-/* No kubelet does that, and gRPC answers itself; nobody else is the worse for it. */
-static void who_names_no_authority_is_refused(void **state)
-{
-	struct plugin_fixture *fixture = *state;
-	struct connection *good = streaming(fixture, 3);
-	int fd = raw_call(status_of(fixture).socket_path, METHOD_LIST_AND_WATCH, NULL);
-
-	assert_true(raw_wait_for(fd, "authority"));
-	close(fd);
-	publish(fixture, 4, 0);
-	WAIT_FOR(good->list->n_devices == 4);
-	assert_int_equal(fixture->fake->registers, 1);
-}
-
 static void a_thousand_guests_leave_the_kubelet_in_peace(void **state)
 {
 	struct plugin_fixture *fixture = *state;
@@ -245,8 +208,6 @@ int main(void)
 		FIXTURE_TEST(a_fifth_stream_ends_the_oldest_guest),
 		FIXTURE_TEST(a_reader_that_never_reads_holds_up_nobody),
 		FIXTURE_TEST(a_frozen_reader_does_not_hold_up_the_end),
-		FIXTURE_TEST(any_authority_is_served),
-		FIXTURE_TEST(who_names_no_authority_is_refused),
 		FIXTURE_TEST(a_thousand_guests_leave_the_kubelet_in_peace),
 		FIXTURE_TEST(streams_of_the_kubelet_come_and_go),
 	};
