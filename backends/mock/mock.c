@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ struct mock {
 	char path[PATH_MAX]; /* of the file in it */
 	int events; /* inotify descriptor */
 	struct stat reported; /* discover's: the file whose wrong lines it has logged */
+	pthread_mutex_t lock; /* of what follows, for health runs in several threads at once */
+	struct mock_file *file; /* as it was read last, or NULL */
+	bool is_settled; /* it was not just written then */
 };
 
 /* --- time --- */
@@ -43,6 +47,60 @@ static bool is_changed(const struct mock *mock, const struct stat *before)
 	return now.st_ino != before->st_ino || now.st_size != before->st_size ||
 	       now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
 	       now.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
+/* --- the file --- */
+
+/* A change within the same tick as the one before it would not be seen afterwards. */
+static bool is_settled(const struct mock_file *file)
+{
+	return seconds_since(CLOCK_REALTIME, &file->status.st_mtim) > 0.02;
+}
+
+/* With the lock held. */
+static void release(struct mock_file *file)
+{
+	if (file && --file->users == 0)
+		mock_file_free(file);
+}
+
+/* With the lock held. */
+static int read_again(struct mock *mock, const struct rdmadp_host *host)
+{
+	struct mock_file *file;
+	int error = mock_file_read(mock->path, host, &file);
+
+	if (error < 0)
+		return error;
+	release(mock->file);
+	mock->file = file;
+	mock->file->users = 1;
+	mock->is_settled = is_settled(file);
+	return 0;
+}
+
+/* The file as it is now, which put_file gives back. It is read only where it may have
+ * changed, or its wrong lines are to be logged: 'host' is not NULL. */
+static int get_file(struct mock *mock, const struct rdmadp_host *host, struct mock_file **ret_file)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&mock->lock);
+	if (host || !mock->file || !mock->is_settled || is_changed(mock, &mock->file->status))
+		error = read_again(mock, host);
+	if (error == 0) {
+		mock->file->users++;
+		*ret_file = mock->file;
+	}
+	pthread_mutex_unlock(&mock->lock);
+	return error;
+}
+
+static void put_file(struct mock *mock, struct mock_file *file)
+{
+	pthread_mutex_lock(&mock->lock);
+	release(file);
+	pthread_mutex_unlock(&mock->lock);
 }
 
 /* Blocks until the time is over or the file has changed. A signal ends it, as it ends
@@ -86,15 +144,14 @@ static int mock_discover(void *instance, rdmadp_emit_fn emit, void *sink)
 	inotify_add_watch(mock->events, mock->directory,
 			  IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
 				  IN_DELETE_SELF);
-	result = mock_file_read(mock->path, is_changed(mock, &mock->reported) ? mock->host : NULL,
-				&file);
+	result = get_file(mock, is_changed(mock, &mock->reported) ? mock->host : NULL, &file);
 	if (result < 0)
 		return result;
 	mock->reported = file->status;
 	result = hang(mock, file, file->discover_hang);
 	if (result == 0)
 		result = emit_devices(file, emit, sink);
-	mock_file_free(file);
+	put_file(mock, file);
 	return result;
 }
 
@@ -142,15 +199,16 @@ static void judge(const struct mock_file *file, const char *id, struct rdmadp_he
 	memcpy(ret->text, health->text, sizeof(ret->text));
 }
 
-/* Runs in several threads at once, so it writes nothing of the instance. It reads the
- * file each time, so that polling sees what no event told. */
+/* Runs in several threads at once, so what it shares with them is behind a lock, which
+ * it does not hold while it hangs. It looks at the file each time, so that polling sees
+ * what no event told. */
 static int mock_health(void *instance, const struct rdmadp_device *device,
 		       struct rdmadp_health *ret)
 {
-	const struct mock *mock = instance;
+	struct mock *mock = instance;
 	const struct mock_device *found;
 	struct mock_file *file;
-	int error = mock_file_read(mock->path, NULL, &file);
+	int error = get_file(mock, NULL, &file);
 
 	if (error < 0)
 		return error;
@@ -159,7 +217,7 @@ static int mock_health(void *instance, const struct rdmadp_device *device,
 		error = hang(mock, file, found->hang);
 	if (error == 0)
 		judge(file, device->id, ret);
-	mock_file_free(file);
+	put_file(mock, file);
 	return error;
 }
 
@@ -170,6 +228,8 @@ static void mock_fini(void *instance)
 	struct mock *mock = instance;
 
 	close(mock->events);
+	release(mock->file);
+	pthread_mutex_destroy(&mock->lock);
 	free(mock);
 }
 
@@ -188,6 +248,7 @@ static int mock_init(const struct rdmadp_host *host, void **ret_instance)
 		close(events);
 		return -ENOMEM;
 	}
+	pthread_mutex_init(&mock->lock, NULL);
 	mock->host = host;
 	mock->events = events;
 	snprintf(mock->directory, sizeof(mock->directory), "%s/bus/mock", host->sysfs_root);

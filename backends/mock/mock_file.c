@@ -13,6 +13,7 @@ enum { MAX_WORDS = 8 };
 struct reader {
 	struct mock_file *file;
 	struct mock_device *device; /* the one that lines belong to; NULL before the first */
+	struct rdmadp_rdma_device *rdma; /* the last of it, or NULL */
 	const struct statement *statement; /* the kind of this line */
 };
 
@@ -115,12 +116,22 @@ static bool parse_device_flags(struct reader *reader, char **word)
 	return parse_flags(device_flags, word, &reader->device->abi.flags);
 }
 
+/* The room of this line. */
+static union mock_item *new_item(struct reader *reader, size_t size)
+{
+	union mock_item *item = &reader->device->items[reader->device->n_lines - 1];
+
+	item->size = (uint32_t)size;
+	return item;
+}
+
 static bool parse_attribute(struct reader *reader, char **word)
 {
 	struct mock_device *device = reader->device;
-	struct rdmadp_attribute *attribute = &device->attributes[device->abi.n_attributes++];
+	struct rdmadp_attribute *attribute = &new_item(reader, sizeof(*attribute))->attribute;
 	uint32_t key;
 
+	device->attribute_list[device->abi.n_attributes++] = attribute;
 	attribute->key = word[0];
 	attribute->value = word[1];
 	return parse_name(mock_keys, word[0], &key);
@@ -129,8 +140,10 @@ static bool parse_attribute(struct reader *reader, char **word)
 static bool parse_rdma(struct reader *reader, char **word)
 {
 	struct mock_device *device = reader->device;
-	struct rdmadp_rdma_device *rdma = &device->rdma_devices[device->abi.n_rdma_devices++];
+	struct rdmadp_rdma_device *rdma = &new_item(reader, sizeof(*rdma))->rdma;
 
+	reader->rdma = rdma;
+	device->rdma_device_list[device->abi.n_rdma_devices++] = rdma;
 	rdma->name = word[0];
 	rdma->driver = strcmp(word[1], "-") == 0 ? NULL : word[1];
 	rdma->ports = &device->port_list[device->n_ports];
@@ -140,11 +153,12 @@ static bool parse_rdma(struct reader *reader, char **word)
 static bool parse_port(struct reader *reader, char **word)
 {
 	struct mock_device *device = reader->device;
-	struct rdmadp_port *port = &device->ports[device->n_ports++];
+	struct rdmadp_port *port = &new_item(reader, sizeof(*port))->port;
 
-	if (device->abi.n_rdma_devices == 0)
+	if (!reader->rdma)
 		return false;
-	device->rdma_devices[device->abi.n_rdma_devices - 1].n_ports++;
+	reader->rdma->n_ports++;
+	device->port_list[device->n_ports++] = port;
 	return parse_number(word[0], &port->number) && port->number > 0 &&
 	       parse_name(layers, word[1], &port->link_layer) &&
 	       parse_name(states, word[2], &port->state);
@@ -153,8 +167,9 @@ static bool parse_port(struct reader *reader, char **word)
 static bool parse_net(struct reader *reader, char **word)
 {
 	struct mock_device *device = reader->device;
-	struct rdmadp_netdev *net = &device->netdevs[device->abi.n_netdevs++];
+	struct rdmadp_netdev *net = &new_item(reader, sizeof(*net))->net;
 
+	device->netdev_list[device->abi.n_netdevs++] = net;
 	net->name = word[0];
 	return parse_name(layers, word[1], &net->link_layer) &&
 	       parse_flags(net_flags, word + 2, &net->flags);
@@ -163,16 +178,17 @@ static bool parse_net(struct reader *reader, char **word)
 static bool parse_node(struct reader *reader, char **word)
 {
 	struct mock_device *device = reader->device;
-	struct rdmadp_node *node = &device->nodes[device->abi.n_nodes++];
+	struct rdmadp_node *node = &new_item(reader, sizeof(*node))->node;
 	char *minor = strchr(word[1], ':');
 
+	device->node_list[device->abi.n_nodes++] = node;
 	if (!minor)
 		return false;
 	*minor++ = '\0';
 	node->name = word[0];
 	node->kind = (uint32_t)reader->statement->value;
-	if (node->kind != RDMADP_NODE_RDMA_CM && device->abi.n_rdma_devices > 0)
-		node->rdma_device = device->rdma_devices[device->abi.n_rdma_devices - 1].name;
+	if (node->kind != RDMADP_NODE_RDMA_CM && reader->rdma)
+		node->rdma_device = reader->rdma->name;
 	return parse_number(word[1], &node->dev_major) && parse_number(minor, &node->dev_minor) &&
 	       (!word[2] || parse_number(word[2], &node->port));
 }
@@ -284,21 +300,10 @@ static bool start_device(struct reader *reader)
 					.netdevs = d->netdev_list,
 					.nodes = d->node_list};
 	d->health.state = RDMADP_HEALTHY;
-	for (int i = 0; i < MOCK_MAX_LINES; i++) {
-		d->attribute_list[i] = &d->attributes[i];
-		d->attributes[i].size = sizeof(d->attributes[i]);
-		d->rdma_device_list[i] = &d->rdma_devices[i];
-		d->rdma_devices[i].size = sizeof(d->rdma_devices[i]);
-		d->port_list[i] = &d->ports[i];
-		d->ports[i].size = sizeof(d->ports[i]);
-		d->netdev_list[i] = &d->netdevs[i];
-		d->netdevs[i].size = sizeof(d->netdevs[i]);
-		d->node_list[i] = &d->nodes[i];
-		d->nodes[i].size = sizeof(d->nodes[i]);
-	}
 	d->next = reader->file->devices;
 	reader->file->devices = d;
 	reader->device = d;
+	reader->rdma = NULL;
 	return true;
 }
 

@@ -9,8 +9,18 @@
 
 enum { MOCK_MAX_LINES = 100 }; /* of one device, and so the room in each of its lists */
 
-/* A device as the contract wants it. Its lists are arrays of pointers that lead into the
- * arrays here; all text lies in the file's buffer. */
+/* What one line gives. All of these begin with their size. */
+union mock_item {
+	uint32_t size;
+	struct rdmadp_attribute attribute;
+	struct rdmadp_rdma_device rdma;
+	struct rdmadp_port port;
+	struct rdmadp_netdev net;
+	struct rdmadp_node node;
+};
+
+/* A device as the contract wants it. Its lists are arrays of pointers that lead to the
+ * items here; all text lies in the file's buffer. */
 struct mock_device {
 	struct mock_device *next;
 	unsigned int n_lines;
@@ -20,21 +30,17 @@ struct mock_device {
 	double hang; /* seconds that a health read blocks, or 0 */
 	struct rdmadp_device abi;
 
-	struct rdmadp_attribute attributes[MOCK_MAX_LINES];
-	struct rdmadp_rdma_device rdma_devices[MOCK_MAX_LINES];
-	struct rdmadp_port ports[MOCK_MAX_LINES]; /* of all RDMA devices, one after another */
-	struct rdmadp_netdev netdevs[MOCK_MAX_LINES];
-	struct rdmadp_node nodes[MOCK_MAX_LINES];
-	uint32_t n_ports;
-
+	union mock_item items[MOCK_MAX_LINES]; /* by the number of the line */
 	const struct rdmadp_attribute *attribute_list[MOCK_MAX_LINES];
 	const struct rdmadp_rdma_device *rdma_device_list[MOCK_MAX_LINES];
-	const struct rdmadp_port *port_list[MOCK_MAX_LINES];
+	const struct rdmadp_port *port_list[MOCK_MAX_LINES]; /* one RDMA device after another */
+	uint32_t n_ports;
 	const struct rdmadp_netdev *netdev_list[MOCK_MAX_LINES];
 	const struct rdmadp_node *node_list[MOCK_MAX_LINES];
 };
 
 struct mock_file {
+	unsigned int users; /* the caller's */
 	struct stat status; /* zero if it does not exist */
 	struct mock_device *devices; /* the last of the file first */
 	int discover_error; /* negative errno, or 0 */

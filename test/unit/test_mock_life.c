@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -163,6 +165,52 @@ static void test_flapping_alternates(void **state)
 	assert_health(f, RDMADP_HEALTHY, RDMADP_REASON_NONE, "");
 }
 
+/* --- the copy in memory --- */
+
+static gboolean has_event(int fd)
+{
+	struct pollfd event = {.fd = fd, .events = POLLIN};
+	char buffer[4096];
+
+	return poll(&event, 1, 0) == 1 && read(fd, buffer, sizeof(buffer)) > 0;
+}
+
+static void test_a_file_that_does_not_change_is_read_once(void **state)
+{
+	struct mock_fixture *f = *state;
+	g_autofree char *path = g_build_filename(f->root, FILE_PATH, NULL);
+	int opened = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	fixture_write(f->root, FILE_PATH, "device a\n");
+	set_age(f, 10);
+	assert_true(inotify_add_watch(opened, path, IN_OPEN) >= 0);
+	assert_health(f, RDMADP_HEALTHY, RDMADP_REASON_NONE, "");
+	assert_true(has_event(opened));
+	for (int i = 0; i < 3; i++)
+		assert_health(f, RDMADP_HEALTHY, RDMADP_REASON_NONE, "");
+	assert_false(has_event(opened));
+	set_age(f, 9);
+	assert_health(f, RDMADP_HEALTHY, RDMADP_REASON_NONE, "");
+	assert_true(has_event(opened));
+	close(opened);
+}
+
+/* In place, and as long as before: all that tells is the clock of the file system. */
+static void test_quick_changes_are_seen(void **state)
+{
+	struct mock_fixture *f = *state;
+	g_autofree char *path = g_build_filename(f->root, FILE_PATH, NULL);
+
+	for (int i = 0; i < 50; i++) {
+		const char *text = i % 2 ? "device a\nhealth down\n" : "device a\nhealth gone\n";
+
+		assert_true(g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0644,
+						     NULL));
+		assert_health(f, RDMADP_UNHEALTHY, i % 2 ? RDMADP_REASON_LINK : RDMADP_REASON_GONE,
+			      "");
+	}
+}
+
 /* --- what hangs --- */
 
 struct reader {
@@ -249,6 +297,39 @@ static void test_hanging_ends_with_a_signal(void **state)
 	assert_int_equal(reader.result, -EINTR);
 }
 
+static void *read_until_down(void *data)
+{
+	struct reader *reader = data;
+	struct rdmadp_health seen = {0};
+
+	g_atomic_int_set(&reader->started, 1);
+	do
+		reader->result = health(reader->f, "a", &seen);
+	while (reader->result == 0 && seen.state != RDMADP_UNHEALTHY);
+	return NULL;
+}
+
+static void test_many_may_read_while_it_changes(void **state)
+{
+	struct mock_fixture *f = *state;
+	struct reader readers[4];
+
+	fixture_write(f->root, FILE_PATH, "device a\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(readers); i++)
+		start(&readers[i], f, read_until_down);
+	for (int i = 0; i < 50; i++) {
+		g_autofree char *text = g_strdup_printf("device a\ndevice b%d\n", i);
+
+		fixture_write(f->root, FILE_PATH, text);
+		g_free(scan(f));
+	}
+	fixture_write(f->root, FILE_PATH, "device a\nhealth down\n");
+	for (gsize i = 0; i < G_N_ELEMENTS(readers); i++) {
+		pthread_join(readers[i].thread, NULL);
+		assert_int_equal(readers[i].result, 0);
+	}
+}
+
 /* --- events --- */
 
 static gboolean is_readable(struct mock_fixture *f, int wait_ms)
@@ -331,9 +412,12 @@ int main(void)
 		TEST(test_health_is_what_the_file_says_now),
 		TEST(test_a_long_text_is_cut),
 		TEST(test_flapping_alternates),
+		TEST(test_a_file_that_does_not_change_is_read_once),
+		TEST(test_quick_changes_are_seen),
 		TEST(test_hanging_ends_when_the_file_changes),
 		TEST(test_hanging_ends_when_the_time_is_over),
 		TEST(test_hanging_ends_with_a_signal),
+		TEST(test_many_may_read_while_it_changes),
 		TEST(test_each_way_of_changing_the_file_is_an_event),
 		TEST(test_a_directory_that_comes_late_is_watched_from_the_next_scan),
 		TEST(test_two_instances_see_their_own_roots),
