@@ -185,17 +185,35 @@ static void run_garbage(struct scenario *scenario)
 	}
 }
 
-/* The kubelet's own stream breaks, without a restart. */
+/* The kubelet's own stream breaks while the kubelet lives. */
+static gboolean lose_stream(struct scenario *scenario)
+{
+	if (!sim_disconnect(scenario->sim, scenario_resource(scenario)))
+		return scenario_fail(scenario, "there is no stream to break");
+	return scenario_await_back(scenario, "the end of its stream");
+}
+
 static void run_stream_lost(struct scenario *scenario)
 {
 	guint count = scenario_count(scenario, 20);
 	struct scenario_usage before = {0};
-	for (guint i = 0; i < count && !scenario->failed; i++) {
-		if (!sim_disconnect(scenario->sim, scenario_resource(scenario))) {
-			scenario_fail(scenario, "there is no stream to break");
+	for (guint i = 0; i < count && lose_stream(scenario); i++)
+		if (i == 0)
+			before = scenario_usage(scenario);
+	if (!scenario->failed)
+		scenario_check_usage(scenario, &before);
+}
+
+/* A plugin may well take more and more time before it registers again with a kubelet that
+ * ends its streams. A new kubelet it has to meet at once. */
+static void run_stream_lost_many(struct scenario *scenario)
+{
+	guint count = scenario_count(scenario, 1000);
+	struct scenario_usage before = {0};
+	for (guint i = 0; i < count && lose_stream(scenario); i++) {
+		scenario_restart_kubelet(scenario, 0);
+		if (!scenario_await_back(scenario, "a restart of the kubelet"))
 			return;
-		}
-		scenario_await_back(scenario, "the end of its stream");
 		if (i == 0)
 			before = scenario_usage(scenario);
 	}
@@ -205,6 +223,8 @@ static void run_stream_lost(struct scenario *scenario)
 
 const struct scenario_entry scenario_streams[] = {
 	{"stream-lost", "the kubelet's stream breaks while the kubelet lives", run_stream_lost},
+	{"stream-lost-many", "1,000 times that, and a restart of the kubelet after each",
+	 run_stream_lost_many},
 	{"rst-list", "RST_STREAM in the middle of a list", run_rst},
 	{"goaway-list", "GOAWAY in the middle of a list", run_goaway},
 	{"close-list", "a connection breaks in the middle of a list", run_close},

@@ -49,7 +49,8 @@ static void a_plugin_that_never_registers_again_fails(void **state)
 	static const char *const names[] = {"restart",	       "restart-20ms",	 "restart-steps",
 					    "restart-random",  "refused",	 "silent",
 					    "clock-jump",      "directory-gone", "read-only",
-					    "socket-unlinked", "stream-lost",	 "slow-register"};
+					    "socket-unlinked", "stream-lost",	 "stream-lost-many",
+					    "slow-register"};
 	Process *processes[G_N_ELEMENTS(names)];
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)

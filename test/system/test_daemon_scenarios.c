@@ -55,13 +55,19 @@ struct run {
 	Process *process;
 };
 
+/* The thousand of a kind take too long here: restarts are for test/bench. */
+static const char *count_of(const char *name, const struct variant *variant)
+{
+	if (strcmp(name, "restart-many") == 0)
+		return "--count=20";
+	return strcmp(name, "stream-lost-many") == 0 ? "--count=200" : variant->count;
+}
+
 static void start_process(struct run *run, const struct variant *variant)
 {
 	g_autofree char *config = g_build_filename(run->node->root, "etc", "rdmadp.conf", NULL);
 	g_autofree char *resources = g_build_filename(run->node->root, "etc", "config.json", NULL);
 	g_autofree char *registry = g_strdup_printf("--registry-dir=%s/registry", run->node->root);
-	/* The thousand restarts are for test/bench. */
-	const char *count = strcmp(run->name, "restart-many") == 0 ? "--count=20" : variant->count;
 	const char *const argv[] = {kubelet_program,
 				    "--dir",
 				    run->node->kubelet_dir,
@@ -72,7 +78,7 @@ static void start_process(struct run *run, const struct variant *variant)
 				    variant->watcher ? registry : "--seed=1",
 				    "--scenario",
 				    run->name,
-				    count,
+				    count_of(run->name, variant),
 				    "--",
 				    daemon_program,
 				    "--config",
