@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells when a file has changed, however it changed: written, replaced by a rename, or
- * swapped with its directory, as the kubelet does it with a ConfigMap (the path is a
- * link to ..data/name, and ..data is the link that is replaced).
+ * Tells when a file has changed, however it changed: written, replaced by a rename, its
+ * permissions, or a link on the way to it, as the kubelet does it with a ConfigMap (the
+ * path is a link to ..data/name, and ..data is the link that is replaced). A file that is
+ * empty, missing or just being written is given a second before that is told.
  */
 #pragma once
 
@@ -17,4 +18,7 @@ typedef struct file_watch FileWatch;
 FileWatch *file_watch_new(const char *path, void (*changed)(gpointer data), gpointer data,
 			  GError **error);
 void file_watch_free(FileWatch *watch);
+
+/* Looks at the file now, which it also does each minute: not every change can be heard. */
+void file_watch_look(FileWatch *watch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(FileWatch, file_watch_free)
