@@ -5,6 +5,7 @@
 
 #include "edge/backend.h"
 #include "edge/log.h"
+#include "model/exclusive.h"
 #include "model/selector.h"
 #include "model/text.h"
 
@@ -338,6 +339,21 @@ GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArra
 		if (pool_selects(g_ptr_array_index(devices, i), pool))
 			g_ptr_array_add(taken, g_ptr_array_index(devices, i));
 	return taken;
+}
+
+GPtrArray *pool_shown_devices(const Pool *pool)
+{
+	const Snapshot *shown = offer_shown(pool->offer);
+	GPtrArray *hcas = resource_hcas(pool_resource(pool));
+	GPtrArray *devices = g_ptr_array_new();
+
+	for (guint i = 0; shown != NULL && i < hcas->len; i++) {
+		Device *device = ((const struct hca *)g_ptr_array_index(hcas, i))->device;
+
+		if (snapshot_find(shown, exclusive_id(device)) != NULL)
+			g_ptr_array_add(devices, device);
+	}
+	return devices;
 }
 
 /* Why a device that is on the bus is not taken. */

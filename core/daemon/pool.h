@@ -78,6 +78,8 @@ void pool_set_waiting(Pool *pool, const char *why);
 gboolean pool_competes(const Pool *pool);
 /* Of the bus's devices those that the selectors take (a new array). */
 GPtrArray *pool_select(Pool *pool, const struct rdmadp_backend *vtable, GPtrArray *devices);
+/* What the kubelet may give away one by one now (Device *, borrowed; a new array). */
+GPtrArray *pool_shown_devices(const Pool *pool);
 /* A scan of the pool's bus ended: the resource has 'devices' of what it selected; 'all' are those
  * of the bus. */
 void pool_take(Pool *pool, GPtrArray *devices, GPtrArray *all, enum offer_scan scan);

@@ -152,6 +152,7 @@ static void claim_free(gpointer data)
 	struct overlap_claim *claim = data;
 
 	g_ptr_array_unref(claim->devices);
+	g_ptr_array_unref(claim->shown);
 	g_free(claim->waits);
 	g_free(claim);
 }
@@ -163,6 +164,7 @@ static void claim(struct run *run, Pool *pool)
 	claim->config = pool_config(pool);
 	claim->exclusive = is_exclusive(pool);
 	claim->devices = pool_select(pool, run->vtable, run->devices);
+	claim->shown = pool_shown_devices(pool);
 	say_about(run, claim->config, claim->devices);
 	g_ptr_array_add(run->claims, claim);
 }

@@ -78,6 +78,17 @@ static void resolve_claim(struct overlap_claim *claim, GHashTable *holders, GPtr
 	}
 }
 
+static void add_parents(GHashTable *parents, GPtrArray *devices, struct overlap_claim *claim)
+{
+	for (guint i = 0; devices != NULL && i < devices->len; i++) {
+		const struct rdmadp_device *abi = device_abi(devices->pdata[i]);
+
+		if ((abi->flags & RDMADP_DEVICE_VF) != 0 && abi->parent_id != NULL &&
+		    !g_hash_table_contains(parents, abi->parent_id))
+			g_hash_table_insert(parents, (gpointer)abi->parent_id, claim);
+	}
+}
+
 /* The resource that gives away a virtual function of each physical function, by id. */
 static GHashTable *parents_of(GPtrArray *claims)
 {
@@ -86,13 +97,10 @@ static GHashTable *parents_of(GPtrArray *claims)
 	for (guint i = 0; i < claims->len; i++) {
 		struct overlap_claim *claim = g_ptr_array_index(claims, i);
 
-		for (guint j = 0; claim->exclusive && j < claim->devices->len; j++) {
-			const struct rdmadp_device *abi = device_abi(claim->devices->pdata[j]);
-
-			if ((abi->flags & RDMADP_DEVICE_VF) != 0 && abi->parent_id != NULL &&
-			    !g_hash_table_contains(parents, abi->parent_id))
-				g_hash_table_insert(parents, (gpointer)abi->parent_id, claim);
-		}
+		if (!claim->exclusive)
+			continue;
+		add_parents(parents, claim->devices, claim);
+		add_parents(parents, claim->shown, claim);
 	}
 	return parents;
 }

@@ -2,7 +2,8 @@
 /*
  * A device that several resources select. Shared resources may have it together; where
  * one of two is exclusive, the first in file order keeps it. And a physical function is
- * not given away as a whole while one of its virtual functions is. Pure.
+ * not given away as a whole while one of its virtual functions is, or was a moment ago:
+ * all of them vanish when their number is changed. Pure.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ struct overlap_claim {
 	const ResourceConfig *config;
 	gboolean exclusive; /* as it is now: "auto" may be either */
 	GPtrArray *devices; /* Device *; what it may not have is taken out */
+	GPtrArray *shown; /* Device *: what pods may have through it, there or not; or NULL */
 	char *waits; /* by custody_settle: why devices are kept back, or NULL */
 };
 

@@ -13,7 +13,7 @@
 #include "support/device_builder.h"
 
 /* A resource: "a" or, exclusive, "A" ("l" and "L" follow the label), then ':' and its devices (device_builder's words
- * with '/' for the blanks between them). */
+ * with '/' for the blanks between them; '~' before one: it was there when the list was shown). */
 static struct overlap_claim *claim_new(const char *text)
 {
 	struct overlap_claim *claim = g_new0(struct overlap_claim, 1);
@@ -26,8 +26,13 @@ static struct overlap_claim *claim_new(const char *text)
 	claim->config = config;
 	claim->exclusive = g_ascii_isupper(text[0]);
 	claim->devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
-	for (gsize i = 0; words[i] != NULL && words[i][0] != '\0'; i++)
-		g_ptr_array_add(claim->devices, device_build(g_strdelimit(words[i], "/", ' ')));
+	claim->shown = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
+	for (gsize i = 0; words[i] != NULL && words[i][0] != '\0'; i++) {
+		gboolean is_gone = words[i][0] == '~';
+
+		g_ptr_array_add(is_gone ? claim->shown : claim->devices,
+				device_build(g_strdelimit(words[i] + is_gone, "/", ' ')));
+	}
 	return claim;
 }
 
@@ -37,6 +42,7 @@ static void claim_free(gpointer data)
 
 	resource_config_unref((ResourceConfig *)claim->config);
 	g_ptr_array_unref(claim->devices);
+	g_ptr_array_unref(claim->shown);
 	g_free(claim);
 }
 
@@ -117,6 +123,16 @@ static const struct {
 	{{"a:" PF, "B:" VF}, "a=pf b=vf1", {NULL}},
 	{{"A:" PF, "b:" VF}, "a=pf b=vf1", {NULL}},
 	{{"A:" PF, "B:sf1/parent=pf"}, "a=pf b=sf1", {NULL}},
+	/* their number is changed: for a moment there is none */
+	{{"A:" PF " ~" VF},
+	 "a=",
+	 {"W'pf': not offered by \"rdma/a\", because \"rdma/a\" gives away virtual functions of "
+	  "it; exclude it to have this silent"}},
+	{{"A:" PF, "B:~" VF " q"},
+	 "a= b=q",
+	 {"W'pf': not offered by \"rdma/a\", because \"rdma/b\" gives away virtual functions of "
+	  "it; exclude it to have this silent"}},
+	{{"A:" PF, "b:~" VF}, "a=pf b=", {NULL}},
 };
 
 static void expect_findings(GPtrArray *findings, const char *const *expected)
