@@ -106,6 +106,41 @@ static const char *explain_comma(struct problem *problem)
 	return NULL;
 }
 
+/* "0x15b3", "15b3" or "101e" without quotes: digits and letters in one word. */
+static gboolean is_bare_id(const struct problem *problem)
+{
+	const char *token = problem->token;
+	if (g_ascii_isdigit(token[0]))
+		return g_ascii_isalpha(token[strspn(token, "0123456789")]);
+	return g_ascii_isalpha(token[0]) && problem->at > 0 && problem->at < problem->length &&
+	       g_ascii_isdigit(problem->text[problem->at - 1]);
+}
+
+static const char *explain_number(const struct problem *problem)
+{
+	static const char *const words[] = {"NaN", "nan", "Infinity", "inf"};
+	if (is_bare_id(problem))
+		return "a number has only decimal digits; an id with letters needs double quotes "
+		       "(\"15b3\")";
+	if (problem->token[0] == '+')
+		return "a number does not begin with +; remove it";
+	if (problem->token[0] == '.')
+		return "a number does not begin with a point; write a digit before it";
+	for (gsize i = 0; i < G_N_ELEMENTS(words); i++) {
+		if (g_str_has_prefix(problem->token, words[i]))
+			return "this is no number of JSON; write digits";
+	}
+	return NULL;
+}
+
+static const char *explain_colon(const struct problem *problem)
+{
+	if (!g_str_has_prefix(problem->reason, "':' expected"))
+		return NULL;
+	return problem->token[0] == '=' ? "between a key and its value stands :, not ="
+					: "between a key and its value a : is missing";
+}
+
 static const char *explain_token(struct problem *problem)
 {
 	switch (problem->token[0]) {
@@ -123,6 +158,11 @@ static const char *explain_token(struct problem *problem)
 	if (g_str_has_prefix(problem->reason, "string or '}' expected") &&
 	    (g_ascii_isalnum(problem->token[0]) || problem->token[0] == '_'))
 		return "a key needs double quotes (\")";
+	const char *text = explain_number(problem);
+	if (text == NULL)
+		text = explain_colon(problem);
+	if (text != NULL)
+		return text;
 	if (problem->token[0] == '0' && problem->at + 1 < problem->length &&
 	    g_ascii_isdigit(problem->text[problem->at + 1]))
 		return "a number does not begin with 0";
@@ -146,6 +186,8 @@ static const char *explain_reason(struct problem *problem)
 		{"too big negative", "this number is too small"},
 		{"too big", "this number is too large"},
 		{"overflow", "this number is too large"},
+		{"invalid escape",
+		 "this is no escape of JSON; for a backslash itself write two of them"},
 		{"parsing depth", "lists and objects are nested too deeply"},
 		{"NUL byte", "\\u0000 is not allowed"},
 		{"JSON_ALLOW_NUL", "\\u0000 is not allowed"},

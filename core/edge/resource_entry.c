@@ -57,8 +57,17 @@ static void read_mode(const JsonValue *value, const struct json_field *field, gp
 		[RESOURCE_AUTO] = "auto",
 		NULL,
 	};
+	/* What the predecessor called them. */
+	static const char *const others[][2] = {{"hca", "shared"}, {"sriov", "exclusive"}};
 	struct entry *entry = target;
 	int mode;
+	for (gsize i = 0; i < G_N_ELEMENTS(others); i++) {
+		if (value->kind != JSON_KIND_STRING || !g_str_equal(value->string, others[i][0]))
+			continue;
+		reader_error(value, findings, "\"%s\" is called \"%s\" here", others[i][0],
+			     others[i][1]);
+		return;
+	}
 	if (reader_choice(value, words, &mode, findings))
 		entry->config->mode = (enum resource_mode)mode;
 }
@@ -76,7 +85,13 @@ static void read_hca_max(const JsonValue *value, const struct json_field *field,
 			     value->integer);
 		return;
 	}
-	reader_int(value, 0, G_MAXINT, &entry->config->rdma_hca_max, findings);
+	if (value->kind == JSON_KIND_STRING && strpbrk(value->string, "0123456789") == NULL)
+		reader_error(value, findings,
+			     "\"%s\" is not a whole number; leave the key out for as many as "
+			     "there are devices",
+			     value->string);
+	else
+		reader_int(value, 0, G_MAXINT, &entry->config->rdma_hca_max, findings);
 }
 
 static void keep_selectors(const JsonValue *value, const struct json_field *field, gpointer target,
@@ -287,6 +302,8 @@ static const struct json_advice entry_advice[] = {
 	{"needVhostNet", "write \"extraDevices\": [\"/dev/vhost-net\", \"/dev/net/tun\"] instead"},
 	{"deviceType", "only network devices are found here, so remove it"},
 	{"excludeTopology", "write \"topology\": false for true, true for false"},
+	{"exclusive", "write \"mode\": \"exclusive\" or \"shared\""},
+	{"useCdi", "CDI is not there yet; remove it"},
 	{"additionalInfo", "variables are set with \"env\""},
 	{NULL, NULL},
 };

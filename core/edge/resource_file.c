@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/resource_file.h"
 
+#include <string.h>
+
 #include "edge/json.h"
 #include "edge/resource_parse.h"
 #include "edge/resource_reader.h"
@@ -13,6 +15,22 @@
 /* Each has a socket, a server and two lines in the node's status. */
 #define MOST_RESOURCES 1000
 
+/* "5m", as other files have it: said with what to write. */
+static gboolean is_duration(const JsonValue *value, GPtrArray *findings)
+{
+	static const char units[] = "smh";
+	static const guint64 seconds[] = {1, 60, 3600};
+	const char *text = value->kind == JSON_KIND_STRING ? value->string : "";
+	gsize digits = strspn(text, "0123456789");
+	const char *unit = strchr(units, text[digits]);
+	if (digits == 0 || digits > 6 || text[digits] == '\0' || text[digits + 1] != '\0' ||
+	    unit == NULL)
+		return FALSE;
+	reader_error(value, findings, "\"%s\" is not a number of seconds; write %" G_GUINT64_FORMAT,
+		     text, g_ascii_strtoull(text, NULL, 10) * seconds[unit - units]);
+	return TRUE;
+}
+
 /* A period above 30 days is taken as 30 days: timers count milliseconds in 32 bits. */
 static void read_period(const JsonValue *value, int *ret_seconds, GPtrArray *findings)
 {
@@ -24,7 +42,7 @@ static void read_period(const JsonValue *value, int *ret_seconds, GPtrArray *fin
 			     value->key, value->integer);
 		return;
 	}
-	if (!reader_int(value, 0, G_MAXINT, &seconds, findings))
+	if (is_duration(value, findings) || !reader_int(value, 0, G_MAXINT, &seconds, findings))
 		return;
 	if (seconds > LONGEST_PERIOD_S)
 		reader_warning(value, findings, "%d is more than 30 days and is taken as 30 days",
@@ -136,6 +154,17 @@ static void check_unique(const JsonValue *top, const ResourceFile *file, GPtrArr
 	}
 }
 
+/* What other tools make of the file: a text that holds it, or the list alone. */
+static const char *wrapping(const JsonValue *top)
+{
+	if (top->kind == JSON_KIND_ARRAY)
+		return "a list is not an object { … }; write {\"configList\": [ … ]}";
+	if (top->kind == JSON_KIND_STRING && strchr(top->string, '{') != NULL)
+		return "is JSON inside a text; remove the quotes around it and the backslashes "
+		       "in it";
+	return NULL;
+}
+
 static ResourceFile *file_new(void)
 {
 	ResourceFile *file = g_new0(ResourceFile, 1);
@@ -159,6 +188,11 @@ ResourceFile *resource_file_parse(const char *text, gsize length, GPtrArray *fin
 	g_autoptr(JsonValue) top = json_parse(text, length, &error);
 	if (top == NULL) {
 		findings_add(findings, FINDING_ERROR, "%s", error->message);
+		return NULL;
+	}
+	const char *wrong = wrapping(top);
+	if (wrong != NULL) {
+		reader_error(top, findings, "%s", wrong);
 		return NULL;
 	}
 	guint errors_before = findings_count(findings, FINDING_ERROR);

@@ -151,7 +151,9 @@ static const char *kind_wanted(enum json_kind kind)
 static char *remedy(const JsonValue *value, enum json_kind kind)
 {
 	g_autofree char *seen = json_describe(value);
-	if (kind == JSON_KIND_ARRAY && value->kind == JSON_KIND_STRING)
+	if (kind == JSON_KIND_ARRAY && value->kind == JSON_KIND_OBJECT)
+		return g_strdup("[ ] around it");
+	if (kind == JSON_KIND_ARRAY && value->kind != JSON_KIND_NULL)
 		return g_strdup_printf("[%s]", seen);
 	if (kind == JSON_KIND_STRING && value->kind == JSON_KIND_INT)
 		return g_strdup_printf("\"%s\"", seen);

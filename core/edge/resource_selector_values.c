@@ -35,6 +35,23 @@ static char *convert_id_number(const JsonValue *item, enum selector_key key, GPt
 	return g_steal_pointer(&id);
 }
 
+/* The name of what has the id, in place of the id; FALSE if it is none that is known. */
+static gboolean report_named(const JsonValue *item, const char *word, GPtrArray *findings)
+{
+	const char *text = item->string;
+	g_autofree char *id = value_model_id(text);
+	if (id != NULL)
+		reader_error(
+			item, findings,
+			"\"%s\" is the name of a model, not a %s; that of its devices is \"%s\"",
+			text, word, id);
+	else if (value_looks_like_rdma_device(text))
+		reader_error(item, findings,
+			     "\"%s\" is an RDMA device, not a %s; use \"rdmaDevices\": [\"%s\"]",
+			     text, word, text);
+	return id != NULL || value_looks_like_rdma_device(text);
+}
+
 static void report_no_id(const JsonValue *item, enum selector_key key, GPtrArray *findings)
 {
 	const char *text = item->string, *word = id_word(key);
@@ -61,10 +78,11 @@ static void report_no_id(const JsonValue *item, enum selector_key key, GPtrArray
 	case VALUE_RANGE:
 		break;
 	}
-	reader_error(item, findings,
-		     "\"%s\" is not a %s, which has up to 8 hexadecimal digits, such as \"%s\"; "
-		     "lspci -nn shows it in brackets",
-		     text, word, key == SELECTOR_VENDORS ? "15b3" : "101b");
+	if (!report_named(item, word, findings))
+		reader_error(item, findings,
+			     "\"%s\" is not a %s, which has up to 8 hexadecimal digits, such as "
+			     "\"%s\"; lspci -nn shows it in brackets",
+			     text, word, key == SELECTOR_VENDORS ? "15b3" : "101b");
 }
 
 static char *convert_id(const JsonValue *item, enum selector_key key, const char *bus,
@@ -89,11 +107,24 @@ static const char *check_driver(const char *text)
 		       : "is not the name of a driver, such as \"mlx5_core\"";
 }
 
+/* They are legal in names, hardly ever meant, and some of them cannot be seen. */
+static void warn_odd(const JsonValue *item, const char *text, GPtrArray *findings)
+{
+	g_autofree char *odd = value_odd_character(text);
+	if (odd != NULL)
+		reader_warning(item, findings,
+			       "\"%s\" has the character %s, which may be invisible; if it is not "
+			       "meant, write the name anew",
+			       text, odd);
+}
+
 static char *convert_driver(const JsonValue *item, enum selector_key key, const char *bus,
 			    GPtrArray *findings)
 {
 	(void)key;
 	(void)bus;
+	if (item->kind == JSON_KIND_STRING)
+		warn_odd(item, item->string, findings);
 	return reader_checked_text(item, check_driver, findings);
 }
 
@@ -127,6 +158,7 @@ static char *convert_interface(const JsonValue *item, enum selector_key key, con
 		reader_error(item, findings, "\"%s\" %s", text, problem);
 		return NULL;
 	}
+	warn_odd(item, text, findings);
 	if (strchr(text, '@') != NULL)
 		reader_warning(item, findings,
 			       "\"%s\" looks as 'ip link' prints it; the name of the interface "
@@ -183,6 +215,16 @@ static void report_no_address(const JsonValue *item, const char *text, GPtrArray
 			     "\"%s\" is not a PCI address, such as \"0000:3b:00.0\"; if it is a "
 			     "device id, use \"deviceIDs\"",
 			     text);
+	else if (strpbrk(text, "*?[") != NULL)
+		reader_error(item, findings,
+			     "\"%s\" is a pattern; write the addresses out, or select by another "
+			     "key",
+			     text);
+	else if (strchr(text, ':') != NULL)
+		reader_error(item, findings,
+			     "\"%s\" is not a PCI address, which has a domain, a bus, a device up "
+			     "to 1f and a function up to 7, such as \"0000:3b:1f.7\"",
+			     text);
 	else
 		reader_error(
 			item, findings,
@@ -231,7 +273,13 @@ static char *convert_rdma_device(const JsonValue *item, enum selector_key key, c
 {
 	(void)key;
 	(void)bus;
-	return reader_checked_text(item, value_check_rdma_device, findings);
+	char *name = reader_checked_text(item, value_check_rdma_device, findings);
+	if (name != NULL && value_looks_like_char_device(name))
+		reader_warning(item, findings,
+			       "\"%s\" looks like a character device; its RDMA device is in "
+			       "/sys/class/infiniband_verbs/*/ibdev",
+			       name);
+	return name;
 }
 
 static const char *check_pf_name(const char *name)
@@ -278,6 +326,7 @@ static char *convert_root(const JsonValue *item, enum selector_key key, const ch
 		reader_error(item, findings, "\"%s\" %s", name, problem);
 		return NULL;
 	}
+	warn_odd(item, name, findings);
 	g_autofree char *root = normal_root(name, key, bus);
 	return g_strconcat(root, text + length, NULL);
 }

@@ -158,6 +158,8 @@ static const struct json_field selector_fields[] = {
 
 static const struct json_advice selector_advice[] = {
 	{"bus", "it is called \"buses\" here"},
+	{"interfaces", "they are called \"ifNames\" here"},
+	{"pfNetdevices", "it is called \"pfNames\" here"},
 	{"isRdma", "only RDMA devices are found here, so remove it"},
 	{"needVhostNet", "give the resource \"extraDevices\": [\"/dev/vhost-net\", "
 			 "\"/dev/net/tun\"] instead"},

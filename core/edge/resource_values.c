@@ -107,16 +107,48 @@ enum value_form value_form(const char *text)
 	return VALUE_PLAIN;
 }
 
-gboolean value_looks_like_rdma_device(const char *text)
+/* Is it one of the words, and then a digit? */
+static gboolean is_numbered(const char *text, const char *const *words)
 {
-	static const char *const drivers[] = {"mlx4_", "mlx5_", "irdma", "bnxt_re", "hns_",
-					      "hrn5_", "rxe",	"siw",	 "rdmap"};
-	for (gsize i = 0; i < G_N_ELEMENTS(drivers); i++) {
-		gsize length = strlen(drivers[i]);
-		if (strncmp(text, drivers[i], length) == 0 && g_ascii_isdigit(text[length]))
+	for (; *words != NULL; words++) {
+		gsize length = strlen(*words);
+		if (strncmp(text, *words, length) == 0 && g_ascii_isdigit(text[length]))
 			return TRUE;
 	}
 	return FALSE;
+}
+
+gboolean value_looks_like_rdma_device(const char *text)
+{
+	static const char *const words[] = {"mlx4_",  "mlx5_", "mlx5_bond_", "irdma", "bnxt_re",
+					    "hns_",   "hrn5_", "rxe",	     "siw",   "rdmap",
+					    "erdma_", "mana_", NULL};
+	return is_numbered(text, words);
+}
+
+gboolean value_looks_like_char_device(const char *text)
+{
+	static const char *const words[] = {"uverbs", "umad", "issm", NULL};
+	return is_numbered(text, words);
+}
+
+char *value_model_id(const char *text)
+{
+	guint64 id;
+	if (!g_str_has_prefix(text, "MT") ||
+	    !g_ascii_string_to_unsigned(text + 2, 10, 0x1000, 0xa2ff, &id, NULL))
+		return NULL;
+	/* Others, such as MT27800, are names of chips. */
+	return id < 0x1100 || id >= 0xa200 ? g_strdup_printf("%04x", (guint)id) : NULL;
+}
+
+char *value_odd_character(const char *text)
+{
+	for (const char *at = text; *at != '\0'; at = g_utf8_next_char(at)) {
+		if ((*at & 0x80) != 0)
+			return g_strdup_printf("U+%04X", g_utf8_get_char(at));
+	}
+	return NULL;
 }
 
 static gboolean consists_of(const char *text, const char *others)
@@ -194,7 +226,8 @@ const char *value_check_interface(const char *name)
 	if (strpbrk(name, "*?[") != NULL)
 		return "is a pattern; write the interface names out";
 	if (strlen(name) > MAX_INTERFACE)
-		return "is longer than the 15 characters that an interface name can have";
+		return "is longer than the 15 characters that an interface name can have; "
+		       "alternative names (altname) are not looked at";
 	if (strpbrk(name, "/: \t\n\r\v\f") != NULL)
 		return "is not the name of a network interface";
 	return NULL;

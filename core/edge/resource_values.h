@@ -27,6 +27,12 @@ enum value_form {
 enum value_form value_form(const char *text);
 /* "mlx5_0": the name that an RDMA device has by default. */
 gboolean value_looks_like_rdma_device(const char *text);
+/* "uverbs0" */
+gboolean value_looks_like_char_device(const char *text);
+/* "MT4125", as firmware calls a model by its decimal id: "101d". NULL if it is none. */
+char *value_model_id(const char *text);
+/* The first character that is not ASCII, as "U+200B"; NULL if all are. */
+char *value_odd_character(const char *text);
 
 const char *value_check_resource_name(const char *name);
 const char *value_check_resource_prefix(const char *prefix);
