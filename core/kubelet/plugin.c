@@ -192,13 +192,20 @@ static void set_timer(Plugin *plugin, int timer_ms)
 	plugin->timer = timer_ms < 0 ? 0 : g_timeout_add((guint)timer_ms, on_timer, plugin);
 }
 
+/* Register has failed, and yet the kubelet has its stream: it was too busy to answer. */
+static gboolean is_late_answer(const Plugin *plugin, enum registration_event event)
+{
+	return event == REGISTRATION_REFUSED && plugin->machine.state == PLUGIN_STREAMING &&
+	       plugin->machine.way == REGISTRATION_BY_REGISTER;
+}
+
 /* What is wrong with the kubelet is the same for all resources: it is told once. */
 static void note_trouble(Plugin *plugin, enum registration_event event, const char *detail)
 {
 	gboolean is_ours = !plugin->is_unanswered;
 	struct nag *nag = is_ours ? &plugin->nag : &plugin->kubelet->nag;
 
-	if (!detail)
+	if (!detail || is_late_answer(plugin, event))
 		return;
 	g_free(plugin->last_error);
 	plugin->last_error = g_strdup(detail);

@@ -83,6 +83,13 @@ static inline struct plugin_status status_of(const struct plugin_fixture *fixtur
 	return status;
 }
 
+static inline gboolean error_contains(const struct plugin_fixture *fixture, const char *text)
+{
+	const char *error = status_of(fixture).last_error;
+
+	return error && strstr(error, text);
+}
+
 static inline Kubelet *fixture_kubelet(struct plugin_fixture *fixture, int registration,
 				       gboolean unique)
 {

@@ -32,13 +32,6 @@ static char *own_socket(const struct plugin_fixture *fixture)
 	return g_build_filename(fixture->dir, "rdma_a.sock", NULL);
 }
 
-static gboolean error_contains(const struct plugin_fixture *fixture, const char *text)
-{
-	const char *error = status_of(fixture).last_error;
-
-	return error && strstr(error, text);
-}
-
 static guint count_descriptors(void)
 {
 	g_autoptr(GDir) listing = g_dir_open("/proc/self/fd", 0, NULL);
@@ -144,60 +137,6 @@ static void a_kubelet_that_does_not_listen_yet_is_tried_again(void **state)
 	g_unlink(path);
 	fake_start(fixture->fake);
 	WAIT_FOR(fake_sees(fixture->fake, 3));
-}
-
-static void a_refusal_is_told_and_tried_again(void **state)
-{
-	struct plugin_fixture *fixture = *state;
-
-	fixture->fake->refusal = "the ResourceName \"rdma/a\" is invalid";
-	fake_start(fixture->fake);
-	start(fixture);
-	WAIT_FOR(fixture->fake->registers == 5);
-	assert_true(error_contains(fixture, "the ResourceName \"rdma/a\" is invalid"));
-	fixture->fake->refusal = NULL;
-	WAIT_FOR(fake_sees(fixture->fake, 3));
-	assert_null(status_of(fixture).last_error);
-}
-
-static void a_file_that_is_no_kubelet_is_not_dialled(void **state)
-{
-	struct plugin_fixture *fixture = *state;
-	g_autofree char *path = g_build_filename(fixture->dir, "kubelet.sock", NULL);
-
-	assert_true(g_file_set_contents(path, "x", -1, NULL));
-	start(fixture);
-	WAIT_FOR(error_contains(fixture, "not the kubelet's"));
-	fake_start(fixture->fake);
-	WAIT_FOR(fake_sees(fixture->fake, 3));
-}
-
-static void a_kubelet_that_never_answers_gives_way_to_the_next(void **state)
-{
-	struct plugin_fixture *fixture = *state;
-
-	fixture->fake->ignores = TRUE;
-	fake_start(fixture->fake);
-	start(fixture);
-	WAIT_FOR(fixture->fake->registers == 1);
-	assert_int_equal(status_of(fixture).state, PLUGIN_REGISTERING);
-	fixture->fake->ignores = FALSE;
-	fake_stop(fixture->fake);
-	fake_start(fixture->fake);
-	WAIT_FOR(fake_sees(fixture->fake, 3));
-}
-
-static void no_stream_after_a_while_is_registered_again(void **state)
-{
-	struct plugin_fixture *fixture = *state;
-
-	fixture->fake->opens_no_stream = TRUE;
-	fake_start(fixture->fake);
-	start(fixture);
-	WAIT_FOR(status_of(fixture).registrations == 1);
-	fixture->fake->opens_no_stream = FALSE;
-	WAIT_FOR(fake_sees(fixture->fake, 3)); /* ten seconds later */
-	assert_int_equal(fixture->fake->registers, 2);
 }
 
 static void a_removed_socket_is_made_again_and_nothing_else(void **state)
@@ -441,10 +380,6 @@ int main(void)
 		FIXTURE_TEST(a_kubelet_that_comes_later_is_met_at_once),
 		FIXTURE_TEST(a_kubelet_that_comes_much_later_is_met_too),
 		FIXTURE_TEST(a_kubelet_that_does_not_listen_yet_is_tried_again),
-		FIXTURE_TEST(a_refusal_is_told_and_tried_again),
-		FIXTURE_TEST(a_file_that_is_no_kubelet_is_not_dialled),
-		FIXTURE_TEST(a_kubelet_that_never_answers_gives_way_to_the_next),
-		FIXTURE_TEST(no_stream_after_a_while_is_registered_again),
 		FIXTURE_TEST(a_removed_socket_is_made_again_and_nothing_else),
 		FIXTURE_TEST(a_directory_that_is_made_again_is_used),
 		FIXTURE_TEST(a_directory_may_go_before_the_stream_does),
