@@ -9,6 +9,7 @@
 #include "edge/log.h"
 #include "model/inventory.h"
 #include "model/kinship.h"
+#include "model/sight.h"
 #include "model/text.h"
 
 /* How long the first list waits for the first health reads. One that hangs does not
@@ -256,8 +257,10 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 	bus->scans++;
 	bus->failed_scans += error != NULL ? 1 : 0;
 	bus_say_scan_trouble(bus, error);
-	if (devices == NULL && bus->devices != NULL)
+	if (devices == NULL && bus->devices != NULL) {
+		bus_look_at_all(bus, TRUE); /* a health read may have counted on this scan */
 		return;
+	}
 	if (devices != NULL)
 		bus_take_devices(bus, devices);
 	else /* what a former process knew is better than nothing */
@@ -268,12 +271,15 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 	state_touch(bus->state);
 }
 
-static void bus_on_health(Backend *backend G_GNUC_UNUSED, Device *device,
-			  const struct rdmadp_health *health, gpointer data)
+/* What says nothing of the device as it is now is not told: another read follows it. */
+static void bus_on_health(Backend *backend, Device *device, const struct rdmadp_health *health,
+			  gpointer data)
 {
 	Bus *bus = data;
+	gboolean counts = !looks_is_outdated(bus->looks, device) &&
+			  !sight_waits_for_scan(health, backend_scan_age(backend));
 
-	for (guint i = 0; i < bus->pools->len; i++)
+	for (guint i = 0; counts && i < bus->pools->len; i++)
 		pool_observe(g_ptr_array_index(bus->pools, i), device, health);
 	looks_done(bus->looks, device);
 }

@@ -7,6 +7,7 @@
 
 struct look {
 	Device *device;
+	Device *changed; /* as it is since this read began, or NULL */
 	gint64 since_us;
 	gboolean again; /* once more when it has ended */
 	gboolean slow; /* nobody waits for it */
@@ -26,6 +27,7 @@ static void look_free(gpointer data)
 	struct look *look = data;
 
 	device_unref(look->device);
+	device_unref(look->changed);
 	g_free(look);
 }
 
@@ -129,25 +131,37 @@ void looks_at(Looks *looks, Device *device, gboolean news)
 {
 	struct look *look = g_hash_table_lookup(looks->running, device_identity(device));
 
-	if (look == NULL)
+	if (look == NULL) {
 		start(looks, device);
-	else
-		look->again |= news;
+		return;
+	}
+	look->again |= news;
+	if (device_equal(look->changed != NULL ? look->changed : look->device, device))
+		return;
+	device_unref(look->changed);
+	look->changed = device_ref(device);
+	look->again = TRUE;
+}
+
+gboolean looks_is_outdated(const Looks *looks, const Device *device)
+{
+	const struct look *look = g_hash_table_lookup(looks->running, device_identity(device));
+
+	return look != NULL && look->changed != NULL;
 }
 
 void looks_done(Looks *looks, Device *device)
 {
 	const struct look *look = g_hash_table_lookup(looks->running, device_identity(device));
-	gboolean again;
+	g_autoptr(Device) next = NULL;
 
 	if (look == NULL)
 		return;
-	again = look->again;
+	if (look->again)
+		next = device_ref(look->changed != NULL ? look->changed : look->device);
 	looks->n_awaited -= look->slow ? 0 : 1;
-	device_ref(device);
 	g_hash_table_remove(looks->running, device_identity(device));
-	if (again)
-		start(looks, device);
-	device_unref(device);
+	if (next != NULL)
+		start(looks, next);
 	looks_settle(looks);
 }

@@ -25,8 +25,10 @@ Looks *looks_new(const struct looks_ops *ops, gpointer data);
 void looks_free(Looks *looks);
 
 /* 'news': something may have changed just now, so that a read that is under way is
- * followed by another. */
+ * followed by another; so it is if the device is not the one of that read any more. */
 void looks_at(Looks *looks, Device *device, gboolean news);
+/* TRUE if that is so: what the read says is not about the device as it is now. */
+gboolean looks_is_outdated(const Looks *looks, const Device *device);
 void looks_done(Looks *looks, Device *device);
 /* 'settled' follows: now, or with the reads that were started. */
 void looks_settle(Looks *looks);

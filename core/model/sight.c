@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/sight.h"
 
+/* A scan that takes longer is not waited for. */
+#define LONGEST_WAIT_MS 1000
+
 gboolean sight_lacks_files(const struct hca *hca)
 {
 	return hca->present && hca->usable && hca->missing != NULL;
@@ -43,6 +46,13 @@ struct health_sight sight_of_health(const struct rdmadp_health *health)
 								: HEALTH_OBSERVED_BAD;
 	}
 	return sight;
+}
+
+gboolean sight_waits_for_scan(const struct rdmadp_health *health, gint64 scan_age_ms)
+{
+	return health->state == RDMADP_UNHEALTHY &&
+	       (health->reason == RDMADP_REASON_FILES || health->reason == RDMADP_REASON_GONE) &&
+	       scan_age_ms >= 0 && scan_age_ms < LONGEST_WAIT_MS;
 }
 
 static gboolean may_be_active(const struct rdmadp_rdma_device *rdma)

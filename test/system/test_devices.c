@@ -262,11 +262,33 @@ static void rdma_devices_in_pods_cost_no_device(void **state)
 	fixture_apply(node->root, OUT_OF_POD);
 	scan_again(node);
 	node_daemon_says(node, "the character devices of '0000:12:00.2' have other numbers");
-	/* Without a delay, a look at the old numbers may have come before the scan. */
+	/* Without a delay, a poll may have looked at the old numbers before that. */
 	node_await_allocatable(node, "rdma/vf", 3);
 	expect_allocation(node, "allocate rdma/vf 3 b", "rdma_cm uverbs1 uverbs3 uverbs7",
 			  "{\"PCIDEVICE_RDMA_VF\":\"0000:12:00.1,0000:12:00.2,0000:12:00.3\"}");
 	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+	node_free(node);
+}
+
+#define WITHOUT_POLLS "{\"faultDetectPeriod\":0,"
+
+/* Before the scan that finds the new numbers nobody may be told that the old ones are gone. */
+static void a_scan_that_is_asked_for_comes_before_health(void **state)
+{
+	struct node *node = node_new(MACHINES "f05-vf-netdev-in-pod.txt");
+	g_autofree char *resources = g_strconcat(WITHOUT_POLLS, VFS_OF_IBS1 + 1, NULL);
+	(void)state;
+	node_resources(node, resources);
+	node_start_kubelet(node, NULL);
+	start_with_three_vfs(node);
+	fixture_apply(node->root, INTO_POD OUT_OF_POD);
+	scan_again(node);
+	node_daemon_says(node, "the character devices of '0000:12:00.2' have other numbers");
+	expect_allocation(node, "allocate rdma/vf 3 a", "rdma_cm uverbs1 uverbs3 uverbs7",
+			  "{\"PCIDEVICE_RDMA_VF\":\"0000:12:00.1,0000:12:00.2,0000:12:00.3\"}");
+	node_stop_daemon(node);
+	assert_false(process_has_said(node->kubelet, "{\"event\":\"list\",\"healthy\":2}"));
 	node_stop_kubelet(node, 0);
 	node_free(node);
 }
@@ -381,6 +403,7 @@ int main(void)
 		cmocka_unit_test(devices_are_given_as_the_policy_wants),
 		cmocka_unit_test(interfaces_in_pods_cost_no_device),
 		cmocka_unit_test(rdma_devices_in_pods_cost_no_device),
+		cmocka_unit_test(a_scan_that_is_asked_for_comes_before_health),
 		cmocka_unit_test(a_device_in_a_pod_is_found_at_the_first_start),
 		cmocka_unit_test(devices_without_guid_are_two),
 		cmocka_unit_test(what_identifies_a_device_may_be_unreadable),

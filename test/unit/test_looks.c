@@ -16,11 +16,15 @@ struct fixture {
 	Looks *looks;
 	GString *log; /* "a" a read of a was started, "A" it hangs, "." settled */
 	Device *a, *b;
+	Device *started; /* the last one that was read, borrowed */
 };
 
 static void on_start(Device *device, gpointer data)
 {
-	g_string_append(((struct fixture *)data)->log, device_id(device));
+	struct fixture *fixture = data;
+
+	fixture->started = device;
+	g_string_append(fixture->log, device_id(device));
 }
 
 static void on_stuck(Device *device, gpointer data)
@@ -96,6 +100,28 @@ static void news_are_looked_at_after_a_read(void **state)
 	assert_string_equal(fixture->log->str, "a.aa.");
 }
 
+/* What a read says of the device as it was is not to be told, and not what is looked at
+ * next. */
+static void a_device_that_changes_meanwhile_is_looked_at_as_it_is(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autoptr(Device) same = device_build("a");
+	g_autoptr(Device) changed = device_build("a rdma=mlx5_0 uverbs=7");
+
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_at(fixture->looks, same, FALSE);
+	assert_false(looks_is_outdated(fixture->looks, fixture->a));
+	looks_at(fixture->looks, changed, FALSE);
+	assert_true(looks_is_outdated(fixture->looks, fixture->a));
+	looks_done(fixture->looks, fixture->a);
+	assert_string_equal(fixture->log->str, "aa");
+	assert_ptr_equal(fixture->started, changed);
+	assert_false(looks_is_outdated(fixture->looks, changed));
+	looks_done(fixture->looks, changed);
+	assert_string_equal(fixture->log->str, "aa.");
+	assert_false(looks_is_outdated(fixture->looks, changed));
+}
+
 static gboolean has_told_stuck(gpointer data)
 {
 	return strchr(((struct fixture *)data)->log->str, 'A') != NULL;
@@ -133,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(it_settles_when_all_have_ended),
 		TEST(news_are_looked_at_after_a_read),
+		TEST(a_device_that_changes_meanwhile_is_looked_at_as_it_is),
 		TEST(one_that_hangs_is_not_waited_for),
 	};
 
