@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/text.h"
 
@@ -29,6 +30,8 @@ static bool is_same(enum match_kind kind, const char *seen, const char *wanted)
 {
 	if (kind == MATCH_HEX)
 		return text_same_hex(seen, wanted);
+	if (kind == MATCH_GUID)
+		return strcasecmp(seen, wanted) == 0;
 	return kind == MATCH_DECIMAL ? same_decimal(seen, wanted) : strcmp(seen, wanted) == 0;
 }
 

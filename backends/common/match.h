@@ -6,6 +6,7 @@
 
 enum match_kind {
 	MATCH_TEXT, /* the same bytes */
+	MATCH_GUID, /* the same text in any letter case */
 	MATCH_HEX, /* the same hexadecimal number, however it is written */
 	MATCH_DECIMAL,
 	MATCH_DRIVER, /* the bus device's driver, or that of an RDMA device of it */

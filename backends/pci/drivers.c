@@ -19,6 +19,8 @@ static const struct {
 	{"be2net", "ocrdma"},
 	{"mana", "mana_ib"},
 	{"ionic", "ionic_rdma"},
+	{"hisdk3", "hiroce3"},
+	{"hisdk5", "hiroce5"},
 	{"efa", "efa"},
 	{"erdma", "erdma"},
 	{"hfi1", "hfi1"},
@@ -31,8 +33,8 @@ static const struct {
 static const struct {
 	const char *name, *driver;
 } aliases[] = {
-	{"hns", "hns3"},   {"hns_roce", "hns3"},  {"hns-roce-hw-v2", "hns3"},
-	{"qib", "ib_qib"}, {"mthca", "ib_mthca"},
+	{"hns", "hns3"},       {"hns_roce", "hns3"}, {"hns-roce-hw-v2", "hns3"}, {"qib", "ib_qib"},
+	{"mthca", "ib_mthca"}, {"i40iw", "i40e"},    {"hrn3", "hisdk3"},	 {"hrn5", "hisdk5"},
 };
 
 /* The version of the uverbs ABI that the kernel's own driver has, and rdma-core expects;

@@ -170,7 +170,7 @@ static int soft_match(const struct rdmadp_device *device, const char *key, const
 {
 	static const struct match_rule rules[] = {
 		{"driver", MATCH_DRIVER, driver_alias},
-		{"node_guid", MATCH_TEXT, NULL},
+		{"node_guid", MATCH_GUID, NULL},
 		{0},
 	};
 

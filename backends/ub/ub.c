@@ -62,13 +62,19 @@ static int ub_discover(void *data, rdmadp_emit_fn emit, void *sink)
 	return scan_end(&ub.scan, result);
 }
 
+/* Its RDMA driver has not been seen under another name than these. */
+static const char *driver_alias(const char *name)
+{
+	return strcmp(name, "hiroce5") == 0 || strcmp(name, "hrn5") == 0 ? "hisdk5" : NULL;
+}
+
 static int ub_match(const struct rdmadp_device *device, const char *key, const char *value)
 {
 	static const struct match_rule rules[] = {
 		{"vendor", MATCH_HEX, NULL},	      {"device", MATCH_HEX, NULL},
 		{"class_code", MATCH_HEX, NULL},      {"type", MATCH_HEX, NULL},
-		{"guid", MATCH_TEXT, NULL},	      {"eid", MATCH_DECIMAL, NULL},
-		{"entity_idx", MATCH_DECIMAL, NULL},  {"driver", MATCH_DRIVER, NULL},
+		{"guid", MATCH_GUID, NULL},	      {"eid", MATCH_DECIMAL, NULL},
+		{"entity_idx", MATCH_DECIMAL, NULL},  {"driver", MATCH_DRIVER, driver_alias},
 		{"vendor_assumed", MATCH_TEXT, NULL}, {0},
 	};
 

@@ -161,6 +161,25 @@ static gboolean lacks_directory(const NodeCheck *check, const char *dev_name)
 	return faccessat(check->dev_fd, dir, F_OK, 0) < 0 && errno == ENOENT;
 }
 
+static char *describe_node(const struct stat *status)
+{
+	switch (status->st_mode & S_IFMT) {
+	case S_IFCHR:
+		return g_strdup_printf("the character device %u:%u", major(status->st_rdev),
+				       minor(status->st_rdev));
+	case S_IFBLK:
+		return g_strdup("a block device");
+	case S_IFLNK:
+		return g_strdup("a symbolic link");
+	case S_IFDIR:
+		return g_strdup("a directory");
+	case S_IFREG:
+		return g_strdup("a regular file");
+	default:
+		return g_strdup("no device");
+	}
+}
+
 static gboolean dev_node_matches(const NodeCheck *check, const char *dev_name, guint dev_major,
 				 guint dev_minor, GError **error)
 {
@@ -181,9 +200,11 @@ static gboolean dev_node_matches(const NodeCheck *check, const char *dev_name, g
 	if (S_ISCHR(status.st_mode) && major(status.st_rdev) == dev_major &&
 	    minor(status.st_rdev) == dev_minor)
 		return TRUE;
+	g_autofree char *seen = describe_node(&status);
+
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NXIO,
-		    "'/dev/%s' is not the character device %u:%u that the kernel names", dev_name,
-		    dev_major, dev_minor);
+		    "'/dev/%s' is %s and not the character device %u:%u that the kernel names",
+		    dev_name, seen, dev_major, dev_minor);
 	return FALSE;
 }
 

@@ -294,7 +294,8 @@ gboolean selector_list_value_takes(const struct selector_list *list, const char 
 		return backend_takes(list, value, device, matcher);
 	switch (list->key) {
 	case SELECTOR_ADDRESSES:
-		return same_address(value, device_id(device));
+		return same_address(value, device_id(device)) ||
+		       g_ascii_strcasecmp(value, device_identity(device)) == 0;
 	case SELECTOR_PF_NAMES:
 	case SELECTOR_ROOT_DEVICES:
 		return part_takes(list, value, device);

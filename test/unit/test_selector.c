@@ -113,6 +113,9 @@ static const struct {
 	{"10000:3b:00.0", "addresses=3b:00.0", "addresses: 10000:3b:00.0 / 3b:00.0"},
 	{"0000:3b:00.0", "addresses=b:00.0", "addresses: 0000:3b:00.0 / b:00.0"},
 	{"00001", "addresses=00001", NULL},
+	/* or what lasts longer than an id */
+	{"00001 identity=cc08-8200-0-1-000000-000000000000000f",
+	 "addresses=CC08-8200-0-1-000000-000000000000000F", NULL},
 	/* rdmaDevices: globs; management devices have no name here */
 	{"a rdma=mlx5_10", "rdmaDevices=mlx5_1", "rdmaDevices: mlx5_10 / mlx5_1"},
 	{"a rdma=mlx5_10", "rdmaDevices=mlx5_*", NULL},

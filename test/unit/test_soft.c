@@ -114,6 +114,7 @@ static void match_knows_the_drivers(void **state)
 	assert_int_equal(soft->match(siw, "driver", "rxe"), 0);
 	assert_int_equal(soft->match(siw, "driver", "siw"), 1);
 	assert_int_equal(soft->match(siw, "node_guid", "5054:00ff:fe00:0007"), 1);
+	assert_int_equal(soft->match(siw, "node_guid", "5054:00FF:FE00:0007"), 1);
 	assert_int_equal(soft->match(siw, "vendor", "15b3"), -EINVAL);
 	machine_free(machine);
 }
