@@ -16,6 +16,7 @@
 #include "edge/startup.h"
 #include "kubelet/connections.h"
 #include "kubelet/nag.h"
+#include "kubelet/socket_file.h"
 #include "model/socket_name.h"
 
 /* Connections taken before others get their turn in the main loop. */
@@ -58,24 +59,6 @@ const char *listener_access_hint(int error_number)
 	       "type container_device_plugin_t (seLinuxOptions)";
 }
 
-static gboolean set_error(GError **error, enum listener_error code, const char *what,
-			  const char *path, int error_number)
-{
-	g_set_error(error, LISTENER_ERROR, (int)code, "%s '%s': %s%s", what, path,
-		    g_strerror(error_number), listener_access_hint(error_number));
-	return FALSE;
-}
-
-static gboolean is_trusted_owner(const struct stat *status)
-{
-	return status->st_uid == 0 || status->st_uid == geteuid();
-}
-
-static gboolean is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
@@ -89,12 +72,12 @@ static void set_directory_error(GError **error, const char *dir, int error_numbe
 {
 	if (error_number == ENOTDIR && g_file_test(dir, G_FILE_TEST_IS_SYMLINK))
 		g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
-			    "directory '%s' is a symbolic link, which is not followed: set "
-			    "kubelet.device_plugins_dir to where it leads",
+			    "directory '%s' is a symbolic link, which is not followed: name the "
+			    "directory that it leads to instead",
 			    dir);
 	else
-		set_error(error, LISTENER_ERROR_DIRECTORY, "cannot use directory", dir,
-			  error_number);
+		socket_file_fail(error, LISTENER_ERROR_DIRECTORY, "cannot use directory", dir,
+				 error_number);
 }
 
 static int directory_open(const char *dir, GError **error)
@@ -106,7 +89,8 @@ static int directory_open(const char *dir, GError **error)
 		set_directory_error(error, dir, errno);
 		return -1;
 	}
-	if (fstat(fd, &status) == 0 && is_trusted_owner(&status) && !(status.st_mode & S_IWOTH))
+	if (fstat(fd, &status) == 0 && socket_file_is_trusted(&status) &&
+	    !(status.st_mode & S_IWOTH))
 		return fd;
 	g_set_error(
 		error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
@@ -115,81 +99,6 @@ static int directory_open(const char *dir, GError **error)
 		dir, status.st_uid, status.st_mode & 07777);
 	close(fd);
 	return -1;
-}
-
-/* --- what has our name already --- */
-
-static void address_set(struct sockaddr_un *address, const char *path)
-{
-	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	g_strlcpy(address->sun_path, path, sizeof(address->sun_path));
-}
-
-/* 0 if somebody answers, else the errno of the attempt. */
-static int dial(const char *path)
-{
-	struct sockaddr_un address;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int result = 0;
-
-	if (fd < 0)
-		return errno;
-	address_set(&address, path);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		result = errno;
-	close(fd);
-	/* A queue that is full has somebody who is slow to take from it. */
-	return result == EAGAIN ? 0 : result;
-}
-
-static gboolean unlink_same(int dir_fd, const char *name, const struct stat *expected)
-{
-	struct stat now;
-
-	return fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       is_same_file(&now, expected) && unlinkat(dir_fd, name, 0) == 0;
-}
-
-static gboolean remove_if_stale(int dir_fd, const char *name, const char *path,
-				const struct stat *status, GError **error)
-{
-	int answer = dial(path);
-
-	if (answer == 0) {
-		g_set_error(
-			error, LISTENER_ERROR, LISTENER_ERROR_BUSY,
-			"another instance serves '%s': this one waits until it ends (or let both "
-			"serve with unique_socket_names)",
-			path);
-		return FALSE;
-	}
-	if (answer == ENOENT)
-		return TRUE;
-	if (answer != ECONNREFUSED)
-		return set_error(error, LISTENER_ERROR_FAILED, "cannot find out who serves", path,
-				 answer);
-	if (!unlink_same(dir_fd, name, status))
-		return set_error(error, LISTENER_ERROR_FAILED, "cannot remove the stale socket",
-				 path, errno);
-	return TRUE;
-}
-
-/* Makes the name free, or says why it is not. */
-static gboolean vacate(int dir_fd, const char *name, const char *path, GError **error)
-{
-	struct stat status;
-
-	if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ||
-		       set_error(error, LISTENER_ERROR_FAILED, "cannot look at", path, errno);
-	if (S_ISSOCK(status.st_mode) && is_trusted_owner(&status))
-		return remove_if_stale(dir_fd, name, path, &status, error);
-	g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_FOREIGN,
-		    "'%s' is %s of uid %u and is left alone: remove it so that this name can be "
-		    "served",
-		    path, S_ISSOCK(status.st_mode) ? "a socket" : "no socket but a file",
-		    status.st_uid);
-	return FALSE;
 }
 
 static gboolean is_left_behind(const char *name, const char *dir, const char *resource,
@@ -213,9 +122,9 @@ guint listener_sweep(const char *dir, const char *resource)
 		struct stat status;
 
 		if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISSOCK(status.st_mode) && is_trusted_owner(&status) &&
+		    S_ISSOCK(status.st_mode) && socket_file_is_trusted(&status) &&
 		    is_left_behind(name, dir, resource, &status) &&
-		    remove_if_stale(dir_fd, name, path, &status, NULL))
+		    socket_file_remove_stale(dir_fd, name, path, &status, NULL))
 			removed++;
 	}
 	close_fd(&dir_fd);
@@ -224,24 +133,26 @@ guint listener_sweep(const char *dir, const char *resource)
 
 /* --- our own --- */
 
-/* The name appears by a rename that replaces nothing: whoever sees it can connect, and
+/* The name appears when connections are accepted already: whoever sees it can connect, and
  * of two instances that start at once one loses without harm to the other. */
 static gboolean publish(Listener *self, const char *hidden, GError **error)
 {
-	if (renameat2(self->dir_fd, hidden, self->dir_fd, self->name, RENAME_NOREPLACE) == 0)
+	int problem = socket_file_rename(self->dir_fd, hidden, self->name);
+
+	if (problem == 0)
 		return TRUE;
-	if (errno == EEXIST)
-		return set_error(error, LISTENER_ERROR_BUSY, "another instance was faster at",
-				 self->path, errno);
-	return set_error(error, LISTENER_ERROR_FAILED, "cannot give the socket its name",
-			 self->path, errno);
+	if (problem == EEXIST)
+		return socket_file_fail(error, LISTENER_ERROR_BUSY,
+					"another instance was faster at", self->path, problem);
+	return socket_file_fail(error, LISTENER_ERROR_FAILED, "cannot give the socket its name",
+				self->path, problem);
 }
 
 static gboolean set_bind_error(const Listener *self, int error_number, GError **error)
 {
 	if (error_number != ENOENT)
-		return set_error(error, LISTENER_ERROR_DIRECTORY, "cannot create a socket in",
-				 self->dir, error_number);
+		return socket_file_fail(error, LISTENER_ERROR_DIRECTORY,
+					"cannot create a socket in", self->dir, error_number);
 	/* We hold it open, so it was there: what is mounted here is gone on the host. */
 	g_set_error(
 		error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
@@ -256,7 +167,7 @@ static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
 	g_autofree char *path = g_build_filename(self->dir, hidden, NULL);
 	struct sockaddr_un address;
 
-	address_set(&address, path);
+	socket_file_address(&address, path);
 	/* The file takes its mode from the socket: no window with a wider one, and no
 	 * umask to change for the whole process. */
 	if (fchmod(self->listen_fd, 0600) < 0 ||
@@ -264,8 +175,8 @@ static gboolean bind_hidden(Listener *self, const char *hidden, GError **error)
 		return set_bind_error(self, errno, error);
 	self->file_fd = openat(self->dir_fd, hidden, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (self->file_fd < 0 || listen(self->listen_fd, SOMAXCONN) < 0)
-		return set_error(error, LISTENER_ERROR_FAILED, "cannot listen in", self->dir,
-				 errno);
+		return socket_file_fail(error, LISTENER_ERROR_FAILED, "cannot listen in", self->dir,
+					errno);
 	return TRUE;
 }
 
@@ -304,7 +215,8 @@ static gboolean open_to_group(const Listener *self, const char *hidden, GError *
 			    "the daemon a member of the group",
 			    self->path, self->group, g_strerror(errno));
 	return fchmodat(self->dir_fd, hidden, 0660, 0) == 0 ||
-	       set_error(error, LISTENER_ERROR_FAILED, "cannot set the mode of", self->path, errno);
+	       socket_file_fail(error, LISTENER_ERROR_FAILED, "cannot set the mode of", self->path,
+				errno);
 }
 
 static gboolean bind_and_publish(Listener *self, GError **error)
@@ -313,11 +225,11 @@ static gboolean bind_and_publish(Listener *self, GError **error)
 
 	self->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (self->listen_fd < 0)
-		return set_error(error, LISTENER_ERROR_FAILED, "cannot create a socket for",
-				 self->path, errno);
+		return socket_file_fail(error, LISTENER_ERROR_FAILED, "cannot create a socket for",
+					self->path, errno);
 	if (startup_descriptors_used(self->listen_fd) > LISTENERS_SHARE)
-		return set_error(error, LISTENER_ERROR_FAILED, "too few descriptors to serve",
-				 self->path, EMFILE);
+		return socket_file_fail(error, LISTENER_ERROR_FAILED,
+					"too few descriptors to serve", self->path, EMFILE);
 	if (bind_hidden(self, hidden, error) && open_to_group(self, hidden, error) &&
 	    publish(self, hidden, error))
 		return TRUE;
@@ -413,7 +325,8 @@ static gboolean resume_accepting(gpointer data)
 static gboolean listener_open(Listener *self, GError **error)
 {
 	self->dir_fd = directory_open(self->dir, error);
-	return self->dir_fd >= 0 && vacate(self->dir_fd, self->name, self->path, error) &&
+	return self->dir_fd >= 0 &&
+	       socket_file_vacate(self->dir_fd, self->name, self->path, error) &&
 	       bind_and_publish(self, error);
 }
 
@@ -470,7 +383,7 @@ gboolean listener_is_intact(const Listener *listener)
 	struct stat ours, there;
 
 	return fstat(listener->file_fd, &ours) == 0 && lstat(listener->path, &there) == 0 &&
-	       is_same_file(&ours, &there);
+	       socket_file_is_same(&ours, &there);
 }
 
 void listener_free(Listener *listener)
@@ -480,6 +393,6 @@ void listener_free(Listener *listener)
 	if (!listener)
 		return;
 	if (fstat(listener->file_fd, &ours) == 0)
-		unlink_same(listener->dir_fd, listener->name, &ours);
+		socket_file_unlink_same(listener->dir_fd, listener->name, &ours);
 	listener_destroy(listener);
 }

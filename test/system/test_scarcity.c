@@ -94,6 +94,10 @@ static void live_without_inotify(struct node *node, const char *script)
 		g_usleep(1000);
 	for (int i = 0; i < 3; i++)
 		restart_kubelet(node);
+	/* Some looks later there is no more to see. */
+	node_command(node, "sleep 2500\nresources");
+	node_kubelet_says(node, "{\"event\":\"resources\",\"count\":1,\"connections\":1}");
+	assert_int_equal(process_count(node->kubelet, "{\"event\":\"register\"}"), 4);
 	assert_int_equal(process_count(node->daemon, "cannot watch '"), 1);
 	node_stop_daemon(node);
 	node_stop_kubelet(node, 0);

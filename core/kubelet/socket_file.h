@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files that listener.c makes, finds and removes. Errors are the listener's. */
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "kubelet/listener.h"
+
+/* Always FALSE: "WHAT 'PATH': " and the error, with what to do about it. */
+gboolean socket_file_fail(GError **error, enum listener_error code, const char *what,
+			  const char *path, int error_number);
+/* Root's or our own. */
+gboolean socket_file_is_trusted(const struct stat *status);
+gboolean socket_file_is_same(const struct stat *a, const struct stat *b);
+void socket_file_address(struct sockaddr_un *ret_address, const char *path);
+
+/* Removes the file if it is the expected one. */
+gboolean socket_file_unlink_same(int dir_fd, const char *name, const struct stat *expected);
+/* Removes a socket where nobody answers; FALSE if somebody does. */
+gboolean socket_file_remove_stale(int dir_fd, const char *name, const char *path,
+				  const struct stat *status, GError **error);
+/* Makes the name free, or says why it is not. */
+gboolean socket_file_vacate(int dir_fd, const char *name, const char *path, GError **error);
+/* Gives the file another name, unless there is one of that name: EEXIST. 0, or the errno. */
+int socket_file_rename(int dir_fd, const char *from, const char *to);
