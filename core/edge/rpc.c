@@ -20,8 +20,6 @@
 #include "edge/log.h"
 #include "edge/rpc_private.h"
 
-#define IDLE_MS 60000
-
 struct event {
 	struct rpc_tag *tag;
 	gboolean ok;
@@ -40,7 +38,6 @@ struct rpc {
 	int wake; /* eventfd: the list is no longer empty */
 	pthread_mutex_t lock; /* of 'arrived' */
 	gboolean closing;
-	guint idle_ms;
 	struct event_list arrived;
 	struct event_list running; /* the main loop's; the two change places */
 };
@@ -152,7 +149,6 @@ Rpc *rpc_new(void)
 {
 	Rpc *rpc = g_new0(Rpc, 1);
 
-	rpc->idle_ms = IDLE_MS;
 	rpc->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (rpc->wake < 0)
 		g_error("rpc: cannot make an eventfd: %s", g_strerror(errno));
@@ -193,16 +189,6 @@ grpc_completion_queue *rpc_queue(const Rpc *rpc)
 gboolean rpc_is_closing(const Rpc *rpc)
 {
 	return rpc->closing;
-}
-
-void rpc_set_idle(Rpc *rpc, guint idle_ms)
-{
-	rpc->idle_ms = idle_ms;
-}
-
-guint rpc_idle(const Rpc *rpc)
-{
-	return rpc->idle_ms;
 }
 
 GMainContext *rpc_context(const Rpc *rpc)

@@ -31,9 +31,6 @@ typedef struct rpc Rpc;
 
 /* One for the process. Library messages go to log_debug. */
 Rpc *rpc_new(void);
-/* How long a connection to a server that is made from now on may be without a call; then
- * it is closed. A minute if this is never called. */
-void rpc_set_idle(Rpc *rpc, guint idle_ms);
 /* After every server and request is gone; joins the thread. */
 void rpc_free(Rpc *rpc);
 
@@ -58,6 +55,9 @@ struct rpc_method {
  * pings are tolerated. The array and its strings must outlive the server. */
 RpcServer *rpc_server_new(Rpc *rpc, const struct rpc_method *methods, gsize n_methods,
 			  gpointer data);
+/* Of the connections without a call, only so many stay open: when another one comes, the
+ * one that has been so for longest is closed. 0, as at the start: any number. */
+void rpc_server_limit_idle(RpcServer *server, guint max);
 /* Serves a connected stream socket; takes the descriptor over (and closes it at once
  * when the server is stopping). */
 void rpc_server_adopt(RpcServer *server, int fd);

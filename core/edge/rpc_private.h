@@ -20,7 +20,6 @@ struct rpc_tag {
 
 grpc_completion_queue *rpc_queue(const Rpc *rpc);
 GMainContext *rpc_context(const Rpc *rpc);
-guint rpc_idle(const Rpc *rpc);
 /* TRUE once rpc_free waits for what is under way: nothing may be started any more. */
 gboolean rpc_is_closing(const Rpc *rpc);
 /* Runs the tag from the main loop, soon, as if gRPC had completed it. */

@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
 #include <unistd.h>
 
 #include "edge/rpc.h"
+#include "edge/rpc_links.h"
 #include "edge/rpc_private.h"
 
 struct rpc_server {
@@ -21,6 +23,8 @@ struct rpc_server {
 	void **registered; /* gRPC's handle of each method */
 	gpointer data;
 	guint n_calls; /* armed or open */
+	RpcLinks *links;
+	guint max_idle; /* connections without a call; 0: any number */
 	gboolean stopping, down;
 	GSource *grace;
 	struct rpc_tag down_tag;
@@ -33,6 +37,7 @@ struct rpc_call {
 	gsize method; /* index; n_methods for a method that we do not have */
 	guint refs;
 	grpc_call *call;
+	struct rpc_link *link; /* that it came by; may be NULL */
 	grpc_call_details details;
 	grpc_metadata_array metadata;
 	gpr_timespec deadline;
@@ -49,6 +54,7 @@ struct rpc_call {
 
 static void server_free(RpcServer *server)
 {
+	rpc_links_free(server->links);
 	g_free(server->registered);
 	g_free(server);
 }
@@ -103,6 +109,7 @@ static void call_unref(RpcCall *call)
 
 	if (--call->refs > 0)
 		return;
+	rpc_link_leave(call->link);
 	if (call->call)
 		grpc_call_unref(call->call);
 	grpc_byte_buffer_destroy(call->payload);
@@ -261,6 +268,14 @@ static void handle(RpcCall *call)
 	method->handle(call, request, server->data);
 }
 
+static void enter_link(RpcCall *call)
+{
+	char *peer = grpc_call_get_peer(call->call);
+
+	call->link = rpc_links_enter(call->server->links, peer);
+	gpr_free(peer);
+}
+
 static void on_arrived(struct rpc_tag *tag, gboolean ok)
 {
 	RpcCall *call = RPC_TAG_OWNER(tag, rpc_call, arrived_tag);
@@ -270,6 +285,7 @@ static void on_arrived(struct rpc_tag *tag, gboolean ok)
 		call_unref(call);
 		return;
 	}
+	enter_link(call);
 	if (server->stopping) {
 		rpc_fail(call, RPC_UNAVAILABLE, "the server is stopping");
 		return;
@@ -331,7 +347,7 @@ static gsize largest_request(const struct rpc_method *methods, gsize n_methods)
 	return max;
 }
 
-static grpc_server *create(const Rpc *rpc, gsize max_request)
+static grpc_server *create(gsize max_request)
 {
 	grpc_resource_quota *quota = grpc_resource_quota_create("rdmadp");
 	grpc_arg args[] = {
@@ -339,8 +355,6 @@ static grpc_server *create(const Rpc *rpc, gsize max_request)
 		{.type = GRPC_ARG_POINTER,
 		 .key = (char *)GRPC_ARG_RESOURCE_QUOTA,
 		 .value.pointer = {quota, grpc_resource_quota_arg_vtable()}},
-		/* The kubelet's connection always has its stream. */
-		rpc_int_arg(GRPC_ARG_MAX_CONNECTION_IDLE_MS, (int)rpc_idle(rpc)),
 		rpc_int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, MAX_CALLS),
 		/* Else a client that pings every ten seconds loses its connection. */
 		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
@@ -369,7 +383,8 @@ RpcServer *rpc_server_new(Rpc *rpc, const struct rpc_method *methods, gsize n_me
 	server->methods = methods;
 	server->n_methods = n_methods;
 	server->data = data;
-	server->server = create(rpc, largest_request(methods, n_methods));
+	server->links = rpc_links_new();
+	server->server = create(largest_request(methods, n_methods));
 	server->registered = g_new0(void *, n_methods);
 	grpc_server_register_completion_queue(server->server, rpc_queue(rpc), NULL);
 	for (gsize i = 0; i < n_methods; i++)
@@ -385,6 +400,11 @@ RpcServer *rpc_server_new(Rpc *rpc, const struct rpc_method *methods, gsize n_me
 	return server;
 }
 
+void rpc_server_limit_idle(RpcServer *server, guint max)
+{
+	server->max_idle = max;
+}
+
 void rpc_server_adopt(RpcServer *server, int fd)
 {
 	if (server->stopping || fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
@@ -393,6 +413,9 @@ void rpc_server_adopt(RpcServer *server, int fd)
 	}
 	grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
 
+	rpc_links_add(server->links, fd);
+	if (server->max_idle > 0)
+		rpc_links_trim(server->links, server->max_idle);
 	grpc_server_add_channel_from_fd(server->server, fd, credentials);
 	grpc_server_credentials_release(credentials);
 }

@@ -13,6 +13,8 @@
 #define PREFERRED_REQUEST ((gsize)8 * 1024 * 1024)
 /* So many ids an error text names. */
 #define NAMED_IDS 5
+/* So many connections may wait without a call. */
+#define MAX_IDLE 8
 
 static void reply(RpcCall *call, GBytes *message)
 {
@@ -249,5 +251,10 @@ static const struct rpc_method methods[] = {
 
 RpcServer *service_new(Plugin *plugin)
 {
-	return rpc_server_new(plugin->kubelet->rpc, methods, G_N_ELEMENTS(methods), plugin);
+	RpcServer *server =
+		rpc_server_new(plugin->kubelet->rpc, methods, G_N_ELEMENTS(methods), plugin);
+
+	/* The kubelet's connection always has its stream. */
+	rpc_server_limit_idle(server, MAX_IDLE);
+	return server;
 }

@@ -12,7 +12,7 @@
 #include "rpc_service.h"
 
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-#define QUICK_MS 200
+#define FEW 4
 /* Many times what one server may take. */
 #define ENDLESS ((gsize)1 << 30)
 
@@ -94,51 +94,36 @@ static void a_header_without_end_costs_the_connection(void **state)
 	expect_service(service);
 }
 
-static struct service *quick_service(void)
-{
-	Rpc *rpc = rpc_new();
-	struct service *service;
-
-	rpc_set_idle(rpc, QUICK_MS);
-	service = service_new(rpc);
-	service_listen(service);
-	return service;
-}
-
-/* Who says nothing, half a preface, or only hello, is shown the door; who has a stream
- * open stays for as long as he likes. */
-static void who_asks_for_nothing_is_closed(void **state)
+/* Who says nothing, half a preface, or only hello, has to make room for others, the one
+ * that came first before all; who has a stream open stays for as long as he likes. */
+static void who_asks_for_nothing_makes_room(void **state)
 {
 	static const guint8 hello[] = PREFACE "\0\0\0\4\0\0\0\0";
 	static const gsize sizes[] = {0, 5, sizeof(hello)};
-	struct service *service = quick_service();
+	struct service *service = *state;
 	struct answer answer = {0};
 	RpcChannel *channel = rpc_channel_new(service->rpc, service->path, NULL, 0);
 	g_autoptr(GBytes) empty = g_bytes_new_static("", 0);
-	int fds[G_N_ELEMENTS(sizes)];
+	int fds[3 * G_N_ELEMENTS(sizes)];
 
-	(void)state;
+	rpc_server_limit_idle(service->server, FEW);
 	rpc_subscribe(channel, "/test.Service/Watch", empty, on_stream_message, on_answer, &answer);
 	WAIT_FOR(service->streams->len == 1);
-	for (gsize round = 0; round < 3; round++) {
-		for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
-			fds[i] = raw_connect(service->path);
-			assert_true(send_some(fds[i], hello, sizes[i]));
-		}
-		for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++)
-			expect_closed(fds[i]);
+	for (gsize i = 0; i < G_N_ELEMENTS(fds); i++) {
+		fds[i] = raw_connect(service->path);
+		assert_true(send_some(fds[i], hello, sizes[i % G_N_ELEMENTS(sizes)]));
+		if (i >= FEW)
+			expect_closed(fds[i - FEW]);
 	}
 	assert_false(answer.is_over);
-	assert_int_equal(service->streams->len, 1);
 	rpc_stream_send(g_ptr_array_index(service->streams, 0), empty);
 	WAIT_FOR(n_messages(&answer) == 1);
+	expect_service(service);
+	for (gsize i = G_N_ELEMENTS(fds) - FEW; i < G_N_ELEMENTS(fds); i++)
+		close(fds[i]);
 	rpc_channel_free(channel);
 	WAIT_FOR(service->closed == 1);
 	answer_clear(&answer);
-	Rpc *rpc = service->rpc;
-
-	service_free(service);
-	rpc_free(rpc);
 }
 
 int main(void)
@@ -146,7 +131,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_header_without_end_costs_the_connection,
 						service_setup, service_teardown),
-		cmocka_unit_test(who_asks_for_nothing_is_closed),
+		cmocka_unit_test_setup_teardown(who_asks_for_nothing_makes_room, service_setup,
+						service_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
