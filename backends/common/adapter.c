@@ -194,6 +194,39 @@ static int add_all_elsewhere(struct scan *scan, const char *dir, const char *dri
 	return result;
 }
 
+const struct rdmadp_port *adapter_first_port(const struct adapter *adapter)
+{
+	for (uint32_t i = 0; i < adapter->rdma.n; i++) {
+		const struct rdmadp_rdma_device *rdma = adapter->rdma.items[i];
+
+		if (rdma->n_ports)
+			return rdma->ports[0];
+	}
+	return NULL;
+}
+
+int adapter_assume_port(struct scan *scan, struct adapter *adapter, enum rdmadp_link_layer layer)
+{
+	struct rdmadp_port *port;
+	struct list ports = {0};
+
+	if (!adapter->rdma_elsewhere || layer == RDMADP_LINK_UNKNOWN || adapter_first_port(adapter))
+		return 0;
+	port = arena_alloc(&scan->arena, sizeof(*port));
+	if (list_add(&scan->arena, &ports, port) < 0)
+		return -ENOMEM;
+	port->size = sizeof(*port);
+	port->number = 1;
+	port->link_layer = layer;
+	for (uint32_t i = 0; i < adapter->rdma.n; i++) {
+		struct rdmadp_rdma_device *rdma = adapter->rdma.items[i];
+
+		rdma->n_ports = ports.n;
+		rdma->ports = (const struct rdmadp_port *const *)ports.items;
+	}
+	return 0;
+}
+
 int adapter_take_rdma(struct scan *scan, struct class_entry *entry, const char *rdma_driver,
 		      struct adapter *adapter)
 {

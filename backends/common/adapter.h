@@ -30,6 +30,11 @@ int adapter_take_rdma(struct scan *scan, struct class_entry *entry, const char *
 const struct rdmadp_netdev *adapter_own_net(const struct adapter *adapter);
 /* An RDMA device that a pod may get, or NULL. */
 const struct rdmadp_rdma_device *adapter_usable_rdma(const struct adapter *adapter);
+/* Of whichever RDMA device, or NULL. */
+const struct rdmadp_port *adapter_first_port(const struct adapter *adapter);
+/* The ports of RDMA devices in other network namespaces cannot be seen. Where none is,
+ * they are taken to have one of this link layer, unless that is unknown. */
+int adapter_assume_port(struct scan *scan, struct adapter *adapter, enum rdmadp_link_layer layer);
 /* Adds an interface that belongs to it, though it hangs elsewhere. */
 int adapter_add_net(struct scan *scan, struct adapter *adapter, const char *name,
 		    enum rdmadp_link_layer layer, uint32_t flags);

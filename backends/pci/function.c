@@ -10,6 +10,8 @@
 #include "pci/drivers.h"
 
 #define CLASS_NETWORK 0x02
+#define CLASS_ETHERNET 0x0200
+#define CLASS_INFINIBAND 0x0207
 #define MAX_VFS 65535
 
 static int add_function(struct pci_scan *pci, const char *id, const char *dir, const char *class)
@@ -253,48 +255,32 @@ static void find_missing_net(struct function *vf)
 		vf->adapter.net_elsewhere = true;
 }
 
-static const struct rdmadp_port *first_port(const struct adapter *adapter)
+/* The firmware changes the class with the type of the link. */
+static enum rdmadp_link_layer class_layer(const struct function *function)
 {
-	for (uint32_t i = 0; i < adapter->rdma.n; i++) {
-		const struct rdmadp_rdma_device *rdma = adapter->rdma.items[i];
+	uint32_t value;
 
-		if (rdma->n_ports)
-			return rdma->ports[0];
-	}
-	return NULL;
+	if (!function->class || !text_unsigned(function->class, 16, &value))
+		return RDMADP_LINK_UNKNOWN;
+	if (value >> 8 == CLASS_INFINIBAND)
+		return RDMADP_LINK_INFINIBAND;
+	return value >> 8 == CLASS_ETHERNET ? RDMADP_LINK_ETHERNET : RDMADP_LINK_UNKNOWN;
 }
 
-/* The ports of an RDMA device in a pod cannot be seen; those of a VF have the link
- * layer of its physical function. */
-static int find_missing_ports(struct pci_scan *pci, struct function *vf)
+enum rdmadp_link_layer function_link_layer(const struct function *function)
 {
-	const struct rdmadp_port *seen = first_port(&vf->pf->adapter);
-	struct rdmadp_port *port;
-	struct list ports = {0};
+	const struct rdmadp_port *seen = adapter_first_port(&function->adapter);
 
-	if (!vf->adapter.rdma_elsewhere || !seen || first_port(&vf->adapter))
-		return 0;
-	port = arena_alloc(&pci->scan.arena, sizeof(*port));
-	if (list_add(&pci->scan.arena, &ports, port) < 0)
-		return -ENOMEM;
-	port->size = sizeof(*port);
-	port->number = 1;
-	port->link_layer = seen->link_layer;
-	for (uint32_t i = 0; i < vf->adapter.rdma.n; i++) {
-		struct rdmadp_rdma_device *rdma = vf->adapter.rdma.items[i];
-
-		rdma->n_ports = ports.n;
-		rdma->ports = (const struct rdmadp_port *const *)ports.items;
-	}
-	return 0;
+	return seen ? seen->link_layer : class_layer(function);
 }
 
-static int complete_vf(struct pci_scan *pci, struct function *function)
+/* What is in a pod has the link layer of its physical function, or of its class. */
+static int complete(struct pci_scan *pci, struct function *function)
 {
-	if (!function->pf)
-		return 0;
-	find_missing_net(function);
-	return find_missing_ports(pci, function);
+	if (function->pf)
+		find_missing_net(function);
+	return adapter_assume_port(&pci->scan, &function->adapter,
+				   function_link_layer(function->pf ? function->pf : function));
 }
 
 static size_t slot_length(const char *id)
@@ -360,7 +346,7 @@ int functions_read(struct pci_scan *pci)
 	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++) {
 		result = adopt_vf(pci, pci->functions.items[i]);
 		if (result == 0)
-			result = complete_vf(pci, pci->functions.items[i]);
+			result = complete(pci, pci->functions.items[i]);
 		if (result == 0)
 			result = join_bond(pci, pci->functions.items[i]);
 	}

@@ -151,6 +151,8 @@ static int pci_discover(void *data, rdmadp_emit_fn emit, void *sink)
 	if (result == 0)
 		result = functions_read(&pci);
 	if (result == 0)
+		result = subfunctions_complete(&pci);
+	if (result == 0)
 		result = port_probe_run(&instance->probe, &instance->sysfs, &pci.scan.port_reads);
 	if (result == 0)
 		result = emit_all(&pci, emit, sink);

@@ -79,3 +79,18 @@ int subfunctions_read(struct pci_scan *pci)
 
 	return result == -ENOENT ? 0 : result;
 }
+
+int subfunctions_complete(struct pci_scan *pci)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < pci->subfunctions.n; i++) {
+		struct subfunction *sub = pci->subfunctions.items[i];
+		const struct function *parent = function_named(pci, sub->parent);
+
+		if (parent)
+			result = adapter_assume_port(&pci->scan, &sub->adapter,
+						     function_link_layer(parent));
+	}
+	return result;
+}

@@ -16,3 +16,5 @@ struct subfunction {
 
 /* Finds and reads them. Before functions_read, which would take what is theirs. */
 int subfunctions_read(struct pci_scan *pci);
+/* After it: of those in pods what their function tells. */
+int subfunctions_complete(struct pci_scan *pci);

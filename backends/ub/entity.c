@@ -12,6 +12,7 @@
 /* The base class is the low byte here, unlike on PCI. */
 #define CLASS_BASE 0xff
 #define CLASS_NETWORK 0x02
+#define CLASS_ETHERNET 0x0102
 
 /* As the kernel prints them: "%05x". */
 static bool is_id(const char *name)
@@ -64,6 +65,7 @@ static int read_entity(struct ub_scan *ub, struct entity *entity)
 {
 	struct scan *scan = &ub->scan;
 	char text[SYSFS_TEXT];
+	int result;
 
 	entity->guid = read_guid(scan, entity->dir);
 	if (sysfs_link_name(scan->sysfs, entity->dir, "driver", text))
@@ -71,7 +73,12 @@ static int read_entity(struct ub_scan *ub, struct entity *entity)
 	if (list_add(&scan->arena, &ub->entities, entity) < 0)
 		return -ENOMEM;
 	/* Which RDMA driver belongs to it is not known. */
-	return adapter_scan(scan, entity->dir, NULL, &entity->adapter);
+	result = adapter_scan(scan, entity->dir, NULL, &entity->adapter);
+	if (result < 0)
+		return result;
+	return adapter_assume_port(scan, &entity->adapter,
+				   entity->class_code == CLASS_ETHERNET ? RDMADP_LINK_ETHERNET
+									: RDMADP_LINK_UNKNOWN);
 }
 
 static int visit(void *data, const char *name)

@@ -39,6 +39,7 @@ static void machines_are_described_as_expected(void **state)
 		"f30-zero-guid",
 		"f34-vf-down-policy",
 		"garbage",
+		"in-pods",
 		"qib",
 		"subfunctions",
 		"two-sockets",
