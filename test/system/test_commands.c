@@ -34,6 +34,11 @@
 										 "567890123456789" \
 										 "0123456789") "\n"
 
+#define INFINIBAND_DOWN "port mlx5_0 2 ll=InfiniBand state=\"1: DOWN\" gid=none\n"
+#define LINK_TYPES                                                                                 \
+	"{\"configList\":[{\"resourceName\":\"eth\",\"selectors\":{\"linkTypes\":[\"ether\"]}},"   \
+	"{\"resourceName\":\"ib\",\"selectors\":{\"linkTypes\":[\"infiniband\"]}}]}"
+
 static const struct {
 	const char *name; /* of the expected text */
 	const char *machine;
@@ -93,6 +98,9 @@ static const struct {
 	 "\"selectors\":{"
 	 "\"vendors\":[\"15b3\"]}}]}",
 	 "explain", 0},
+	/* An adapter with a port of each link layer: each resource cares about its own */
+	{"explain-link-types", "f01-roce-no-issm", INFINIBAND_DOWN, LINK_TYPES, "explain", 0},
+	{"devices-link-types", "f01-roce-no-issm", INFINIBAND_DOWN, LINK_TYPES, "devices", 0},
 	/* F24: pods cannot share a device there; F24b: they can, but see all of them */
 	{"explain-f24", "f01-roce-no-issm", "netns N\n", VENDOR, "explain", 0},
 	{"check-f24", "f01-roce-no-issm", "netns N\n", VENDOR, "check-config", 1},

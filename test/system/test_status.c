@@ -52,6 +52,7 @@ struct client {
 	LineClient *lines;
 	json_t *schema;
 	json_t *last; /* the line that was waited for last */
+	guint snapshots; /* so many of the lines were one */
 };
 
 static char *socket_path(const struct node *node)
@@ -95,9 +96,8 @@ static char *ask(const struct node *node, const char *option, int *ret_status)
 {
 	const char *const options[] = {"status", option, NULL};
 	Process *process = node_run_daemon(node, options);
-	char *output;
 	assert_true(process_await_exit(process, ret_status));
-	output = process_output(process);
+	char *output = process_output(process);
 	process_free(process);
 	return output;
 }
@@ -114,6 +114,7 @@ static const json_t *await(struct client *client, const char *pattern)
 		g_autofree char *problem = NULL;
 		if (line == NULL)
 			fail_msg("no line like %s: %s", pattern, error->message);
+		client->snapshots += strstr(line, "\"type\":\"snapshot\"") != NULL;
 		json_decref(client->last);
 		client->last = json_loads(line, 0, NULL);
 		assert_non_null(client->last);
@@ -196,10 +197,13 @@ static void pods_are_told_when_asked_for(void **state)
 	node_command(client->node, "allocate rdma/hca 1 trainer/main");
 	node_kubelet_says(client->node, "{\"event\":\"allocated\"}");
 	connect_to(client);
-	/* Who asks again before the answer is there gets that one. */
+	/* Who asks again before the answer is there gets that one, and one more at the start. */
 	assert_true(line_client_send(client->lines, "pods\npods\npods", NULL));
 	await(client, "{\"type\":\"snapshot\",\"podsError\":null,\"pods\":[{"
 		      "\"container\":\"main\",\"resource\":\"rdma/hca\"}]}");
+	node_mock(client->node, ONE_DOWN);
+	await(client, "{\"type\":\"resource\",\"resource\":{\"devices\":{\"healthy\":3}}}");
+	assert_int_equal(client->snapshots, 2);
 	/* anything else is not understood and does no harm */
 	assert_true(line_client_send(client->lines, "nonsense", NULL));
 	assert_true(line_client_send(client->lines, "pods", NULL));
@@ -317,9 +321,8 @@ static void a_few_clients_are_served(void **state)
 	g_autofree char *path = socket_path(client->node);
 	LineClient *others[8];
 	for (gsize i = 0; i < G_N_ELEMENTS(others); i++) {
-		gint64 until_us = g_get_monotonic_time() + LIMIT_US;
 		others[i] = line_client_new(path, NULL);
-		g_free(line_client_next(others[i], until_us, NULL));
+		g_free(line_client_next(others[i], g_get_monotonic_time() + LIMIT_US, NULL));
 	}
 	connect_to(client);
 	await(client, "{\"type\":\"error\",\"text\":\"too many clients\"}");
@@ -375,10 +378,7 @@ static void it_is_ready_when_buses_and_registrations_are(void **state)
 	node_start_daemon(client->node);
 	node_daemon_says(client->node, "keeping 0 known devices");
 	connect_to(client);
-	const json_t *lacks = json_object_get(
-		await(client, "{\"type\":\"snapshot\",\"ready\":false}"), "notReady");
-	assert_non_null(strstr(json_string_value(json_array_get(lacks, 0)),
-			       "no scan of bus 'mock' has worked so far: "));
+	await(client, "{\"type\":\"snapshot\",\"ready\":false}");
 	assert_probed(client, 1, "not ready: no scan of bus 'mock' has worked so far: ");
 	node_mock(client->node, HEALTHY);
 	await(client, NOT_READY);
