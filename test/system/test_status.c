@@ -114,10 +114,10 @@ static const json_t *await(struct client *client, const char *pattern)
 		g_autofree char *problem = NULL;
 		if (line == NULL)
 			fail_msg("no line like %s: %s", pattern, error->message);
-		client->snapshots += strstr(line, "\"type\":\"snapshot\"") != NULL;
 		json_decref(client->last);
 		client->last = json_loads(line, 0, NULL);
 		assert_non_null(client->last);
+		client->snapshots += json_object_get(client->last, "formatVersion") != NULL;
 		problem = json_schema_problem(client->schema, client->last);
 		if (problem != NULL)
 			fail_msg("%s: %s", line, problem);
