@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kubelet/listener.h"
+#include "kubelet/socket_file.h"
 
 struct kubelet_socket {
 	char *dir;
@@ -110,11 +110,10 @@ gboolean kubelet_socket_check(const KubeletSocket *socket, GError **error)
 	if (socket->fd < 0)
 		return set_absent(socket, error);
 	if (fstat(socket->fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
-	    (status.st_uid == 0 || status.st_uid == geteuid()))
+	    socket_file_is_trusted(&status))
 		return check_access(socket, error);
 	g_set_error(error, KUBELET_SOCKET_ERROR, KUBELET_SOCKET_ERROR_UNUSABLE,
 		    "'%s' is %s of uid %u, not the kubelet's: nothing is registered there",
-		    socket->path, S_ISSOCK(status.st_mode) ? "a socket" : "no socket but a file",
-		    status.st_uid);
+		    socket->path, socket_file_kind(&status), status.st_uid);
 	return FALSE;
 }

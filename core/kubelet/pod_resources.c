@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "kubelet/listener.h"
+#include "kubelet/socket_file.h"
 
 /* Between two questions. The kubelet would take a hundred a second of all its users. */
 #define PAUSE_MS 200
@@ -134,10 +133,12 @@ static gboolean check_socket(PodResources *self, GError **error)
 		return FALSE;
 	}
 	self->age_us = age_of(&status);
-	if (S_ISSOCK(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()))
+	if (S_ISSOCK(status.st_mode) && socket_file_is_trusted(&status))
 		return TRUE;
 	g_set_error(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_FAILED,
-		    "cannot ask which pods hold devices: '%s' is not a socket of root", self->path);
+		    "cannot ask which pods hold devices: '%s' is %s of uid %u and not a socket of "
+		    "root",
+		    self->path, socket_file_kind(&status), status.st_uid);
 	return FALSE;
 }
 

@@ -15,6 +15,15 @@ gboolean socket_file_fail(GError **error, enum listener_error code, const char *
 	return FALSE;
 }
 
+const char *socket_file_kind(const struct stat *status)
+{
+	if (S_ISSOCK(status->st_mode))
+		return "a socket";
+	if (S_ISLNK(status->st_mode))
+		return "a symbolic link (which is not followed)";
+	return S_ISDIR(status->st_mode) ? "a directory" : "a file";
+}
+
 gboolean socket_file_is_trusted(const struct stat *status)
 {
 	return status->st_uid == 0 || status->st_uid == geteuid();
@@ -92,8 +101,7 @@ gboolean socket_file_vacate(int dir_fd, const char *name, const char *path, GErr
 	g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_FOREIGN,
 		    "'%s' is %s of uid %u and is left alone: remove it so that this name can be "
 		    "served",
-		    path, S_ISSOCK(status.st_mode) ? "a socket" : "no socket but a file",
-		    status.st_uid);
+		    path, socket_file_kind(&status), status.st_uid);
 	return FALSE;
 }
 

@@ -10,6 +10,8 @@
 /* Always FALSE: "WHAT 'PATH': " and the error, with what to do about it. */
 gboolean socket_file_fail(GError **error, enum listener_error code, const char *what,
 			  const char *path, int error_number);
+/* For messages: "a socket", "a directory" and the like. */
+const char *socket_file_kind(const struct stat *status);
 /* Root's or our own. */
 gboolean socket_file_is_trusted(const struct stat *status);
 gboolean socket_file_is_same(const struct stat *a, const struct stat *b);

@@ -240,6 +240,26 @@ static void auto_takes_the_other_way_until_the_kubelet_restarts(void **state)
 	assert_int_equal(fixture->fake->registers, 2);
 }
 
+/* A new kubelet's socket may be there before the old one has closed what it had. */
+static void auto_leaves_the_old_kubelet_for_the_new_one(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct fake_kubelet *next = fake_new(fixture->rpc, fixture->dir);
+	struct connection *old;
+
+	fixture->fake->opens_no_stream = TRUE;
+	fake_start(fixture->fake);
+	start(fixture, REGISTRATION_AUTO);
+	WAIT_FOR(status_of(fixture).registrations == 1);
+	plugin_feed(fixture->plugin, REGISTRATION_TIMER, NULL); /* ten seconds are over */
+	old = streaming(fixture);
+	fake_start(next);
+	WAIT_FOR(fake_sees(next, 3));
+	WAIT_FOR(old->has_ended);
+	assert_int_equal(next->registers, 1);
+	fake_free(next);
+}
+
 /* The timer of ten seconds, called early. */
 static void auto_stays_where_there_is_no_registry(void **state)
 {
@@ -268,6 +288,7 @@ int main(void)
 		FIXTURE_TEST(a_registry_that_cannot_be_written_during_a_renewal_is_waited_for),
 		FIXTURE_TEST(auto_registers_where_that_works),
 		FIXTURE_TEST(auto_takes_the_other_way_until_the_kubelet_restarts),
+		FIXTURE_TEST(auto_leaves_the_old_kubelet_for_the_new_one),
 		FIXTURE_TEST(auto_stays_where_there_is_no_registry),
 	};
 

@@ -61,6 +61,25 @@ static gboolean rename_works(int dir_fd)
 	       socket_file_rename(dir_fd, "a", "b") == ENOENT;
 }
 
+static void what_is_in_the_way_is_called_by_its_name(void **state)
+{
+	static const struct {
+		mode_t mode;
+		const char *kind;
+	} rows[] = {
+		{S_IFSOCK, "a socket"},	  {S_IFLNK, "a symbolic link (which is not followed)"},
+		{S_IFDIR, "a directory"}, {S_IFREG, "a file"},
+		{S_IFCHR, "a file"},
+	};
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct stat status = {.st_mode = rows[i].mode | 0644};
+
+		assert_string_equal(socket_file_kind(&status), rows[i].kind);
+	}
+}
+
 static void a_rename_replaces_nothing(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -154,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		cmocka_unit_test(what_is_in_the_way_is_called_by_its_name),
 		TEST(a_rename_replaces_nothing),
 		TEST(a_file_system_without_flags_will_do),
 		TEST(another_error_is_told),
