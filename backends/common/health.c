@@ -219,7 +219,9 @@ static void judge_down(const struct sysfs *sysfs, const struct rdmadp_device *de
 
 	if (interface)
 		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_LINK,
-			   "%s: interface '%s' is administratively down", look->text, interface);
+			   "%s: interface '%s' is administratively down; 'ip link set %s "
+			   "up' changes that",
+			   look->text, interface, interface);
 	else
 		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_LINK, "%s", look->text);
 }

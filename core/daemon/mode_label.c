@@ -41,44 +41,52 @@ static void say_trouble(ModeLabel *self, const char *trouble)
 	self->trouble = g_strdup(trouble);
 }
 
-static gboolean read_label(const char *path, const char *key, gboolean *ret_exclusive,
-			   GError **error)
+/* *ret_value: NULL if the node does not have it. */
+static gboolean read_label(const char *path, const char *key, char **ret_value, GError **error)
 {
-	g_autofree char *value = NULL;
 	gsize length;
 	g_autofree char *text = small_file_read(path, SMALL_FILE_MIB, &length, error);
 
 	if (text == NULL)
 		return FALSE;
-	value = labels_find(text, key);
-	*ret_exclusive = g_strcmp0(value, EXCLUSIVE_VALUE) == 0;
+	*ret_value = labels_find(text, key);
 	return TRUE;
+}
+
+static gboolean is_exclusive(const char *value)
+{
+	return g_strcmp0(value, EXCLUSIVE_VALUE) == 0;
 }
 
 gboolean mode_label_peek(const Settings *settings, char **ret_why)
 {
 	const char *path = settings->mode_label_file;
+	g_autofree char *value = NULL;
 	g_autoptr(GError) error = NULL;
-	gboolean exclusive = FALSE;
 
 	if (path[0] == '\0')
 		*ret_why = g_strdup("the settings have no mode_label_file");
-	else if (!read_label(path, settings->mode_label, &exclusive, &error))
+	else if (!read_label(path, settings->mode_label, &value, &error))
 		*ret_why = g_strdup_printf("'%s': %s", path, error->message);
+	else if (value != NULL)
+		*ret_why = g_strdup_printf("'%s' has %s=\"%s\"%s", path, settings->mode_label,
+					   value, is_exclusive(value) ? "" : ", not \"true\"");
 	else
-		*ret_why =
-			g_strdup_printf("'%s' %s %s=\"true\"", path,
-					exclusive ? "has" : "does not have", settings->mode_label);
-	return exclusive;
+		*ret_why = g_strdup_printf("'%s' does not have %s=\"true\"", path,
+					   settings->mode_label);
+	return is_exclusive(value);
 }
 
 /* FALSE: the file says nothing, and that was said. */
 static gboolean read_file(ModeLabel *self, gboolean *ret_exclusive)
 {
+	g_autofree char *value = NULL;
 	g_autoptr(GError) error = NULL;
-	gboolean is_read = read_label(self->path, self->key, ret_exclusive, &error);
+	gboolean is_read = read_label(self->path, self->key, &value, &error);
 
 	say_trouble(self, is_read ? NULL : error->message);
+	if (is_read)
+		*ret_exclusive = is_exclusive(value);
 	return is_read;
 }
 

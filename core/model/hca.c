@@ -54,10 +54,13 @@ static const char *kind_name(guint32 kind)
 }
 
 /* Without its module there is neither; with it, this port will never have one. */
-static const char *mad_remedy(const struct rdmadp_device *abi, guint32 kind)
+static const char *mad_remedy(const struct rdmadp_device *abi, guint32 kind, guint32 layer)
 {
 	if (!has_node(abi, RDMADP_NODE_UMAD, NULL, 0) && !has_node(abi, RDMADP_NODE_ISSM, NULL, 0))
-		return "load the module ib_umad (modprobe ib_umad)";
+		return layer == RDMADP_LINK_INFINIBAND
+			       ? "load the module ib_umad (modprobe ib_umad)"
+			       : "load the module ib_umad (modprobe ib_umad); iWARP has none even "
+				 "then: set charDevices.umad to \"optional\"";
 	return kind == RDMADP_NODE_UMAD
 		       ? "set charDevices.umad to \"optional\" if pods can do without"
 		       : "set charDevices.issm to \"optional\" if pods can do without";
@@ -82,7 +85,7 @@ static gboolean check_mad(struct hca *hca, const struct rdmadp_rdma_device *rdma
 			continue;
 		hca->missing = g_strdup_printf("%s for %s port %u missing", kind_name(kind),
 					       rdma->name, port->number);
-		hca->remedy = mad_remedy(abi, kind);
+		hca->remedy = mad_remedy(abi, kind, port->link_layer);
 		return FALSE;
 	}
 	return TRUE;

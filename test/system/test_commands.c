@@ -388,6 +388,8 @@ static void the_mode_of_now_is_said_with_its_reason(void **state)
 	node_settings(node, settings);
 	assert_mode(node, "explain", "now shared: 'ROOT/labels': ");
 	fixture_write(node->root, "labels", "x=\"false\"");
+	assert_mode(node, "explain", "now shared: 'ROOT/labels' has x=\"false\", not \"true\"\n");
+	fixture_write(node->root, "labels", "y=\"true\"");
 	assert_mode(node, "explain", "now shared: 'ROOT/labels' does not have x=\"true\"\n");
 	fixture_write(node->root, "labels", "x=\"true\"");
 	assert_mode(node, "explain",

@@ -155,6 +155,9 @@ static void remedies_fit_what_is_missing(G_GNUC_UNUSED void **state)
 		{"a rdma=r uverbs=0", "", "load the module rdma_ucm (modprobe rdma_ucm)"},
 		{"a rdma=r port=1:ib:active uverbs=0 cm", "umad=required",
 		 "load the module ib_umad (modprobe ib_umad)"},
+		{"a rdma=r port=1:eth:active uverbs=0 cm", "umad=required",
+		 "load the module ib_umad (modprobe ib_umad); iWARP has none even then: set "
+		 "charDevices.umad to \"optional\""},
 		{"a rdma=r port=1:ib:active uverbs=0 cm", "issm=required",
 		 "load the module ib_umad (modprobe ib_umad)"},
 		{"a rdma=r port=1:ib:active uverbs=0 umad=0 cm", "issm=required",

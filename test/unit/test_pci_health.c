@@ -107,7 +107,7 @@ static void an_interface_that_is_down_is_named(void **state)
 	fixture_write(machine->root, "sys/class/net/ens1f0np0/flags", "0x1002");
 	ASSERT_HEALTH(machine, "0000:3b:00.0",
 		      "link mlx5_0 port 1 is '1: DOWN': interface 'ens1f0np0' is administratively "
-		      "down");
+		      "down; 'ip link set ens1f0np0 up' changes that");
 	machine_free(machine);
 }
 

@@ -64,7 +64,8 @@ static void health_follows_the_port(void **state)
 	ASSERT_HEALTH(machine, "rxe1", "link rxe1 port 1 is '1: DOWN'");
 	fixture_write(machine->root, "sys/class/net/eth1/flags", "0x1002");
 	ASSERT_HEALTH(machine, "rxe1",
-		      "link rxe1 port 1 is '1: DOWN': interface 'eth1' is administratively down");
+		      "link rxe1 port 1 is '1: DOWN': interface 'eth1' is administratively down; "
+		      "'ip link set eth1 up' changes that");
 	machine_free(machine);
 }
 
