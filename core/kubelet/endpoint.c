@@ -4,6 +4,7 @@
 #include "edge/log.h"
 #include "kubelet/listener.h"
 #include "kubelet/nag.h"
+#include "kubelet/pulse.h"
 #include "model/socket_name.h"
 #include "model/text.h"
 
@@ -22,6 +23,7 @@ struct endpoint {
 	Listener *listener;
 	guint retry;
 	GError *trouble;
+	Pulse *other; /* of the instance that has our name; NULL: nobody has */
 	struct nag nag;
 };
 
@@ -51,6 +53,7 @@ void endpoint_free(Endpoint *endpoint)
 		g_source_remove(endpoint->retry);
 	listener_free(endpoint->listener);
 	g_clear_error(&endpoint->trouble);
+	pulse_free(endpoint->other);
 	nag_over(&endpoint->nag);
 	g_free(endpoint->dir);
 	g_free(endpoint->resource);
@@ -84,13 +87,37 @@ static void accept_connection(int fd, gpointer data)
 
 static gboolean retry(gpointer data);
 
-static gboolean try_to_listen(Endpoint *self)
+static void listen_once(Endpoint *self)
 {
 	g_clear_error(&self->trouble);
-	sweep_once(self);
 	self->listener = listener_new(self->dir, self->name, self->resource, accept_connection,
 				      self, &self->trouble);
+}
+
+/* TRUE if the name is free now: whoever had it does nothing any more. */
+static gboolean bury_other(Endpoint *self)
+{
+	if (!g_error_matches(self->trouble, LISTENER_ERROR, LISTENER_ERROR_BUSY))
+		return FALSE;
+	if (!self->other)
+		self->other = pulse_new();
+	if (!pulse_has_stopped(self->other, self->path, g_get_monotonic_time()))
+		return FALSE;
+	log_warning(self->resource,
+		    "the instance that serves '%s' has not answered for 10 s: its socket is "
+		    "replaced",
+		    self->path);
+	return pulse_bury(self->other, self->path);
+}
+
+static gboolean try_to_listen(Endpoint *self)
+{
+	sweep_once(self);
+	listen_once(self);
+	if (!self->listener && bury_other(self))
+		listen_once(self);
 	if (self->listener) {
+		g_clear_pointer(&self->other, pulse_free);
 		if (nag_over(&self->nag))
 			log_info(self->resource, "'%s' can be served now", self->path);
 		return TRUE;

@@ -213,6 +213,27 @@ static void a_second_daemon_does_not_take_the_socket(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+/* As one that was killed while a driver holds a thread of it: its sockets live on, and the
+ * kubelet would wait for it for ever. */
+static void a_daemon_that_is_stopped_gives_way(void **state)
+{
+	struct node *node = running(state);
+	process_signal(node->daemon, SIGSTOP);
+	Process *second = node_run_daemon(node, NULL);
+	assert_non_null(process_await(second, "has not answered for 10 s: its socket is replaced"));
+	node_kubelet_says(node, REGISTERED);
+	assert_non_null(node_allocate(node, "rdma/hca", 1, "pod"));
+	/* Back among the living it leaves the socket where it is. */
+	process_signal(node->daemon, SIGCONT);
+	node_daemon_says(node, "another instance serves");
+	process_signal(node->daemon, SIGKILL);
+	node_kubelet_says(node, "{\"event\":\"stream-ended\"}");
+	node_kubelet_says(node, REGISTERED);
+	process_free(second);
+	/* To a kubelet that was the second Register of one plugin. */
+	node_stop_kubelet(node, 1);
+}
+
 static void hcas_that_appear_and_vanish_are_followed(void **state)
 {
 	struct node *node = *state;
@@ -267,6 +288,7 @@ int main(void)
 		TEST(a_daemon_that_is_killed_comes_back_with_the_same_ids),
 		TEST(a_daemon_that_ends_frees_the_way_for_the_next),
 		TEST(a_second_daemon_does_not_take_the_socket),
+		TEST(a_daemon_that_is_stopped_gives_way),
 		TEST(hcas_that_appear_and_vanish_are_followed),
 		TEST(every_profile_is_served),
 	};

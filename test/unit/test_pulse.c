@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kubelet/pulse.h"
+
+#include <glib/gstdio.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kubelet/socket_file.h"
+
+#define SECOND ((gint64)G_USEC_PER_SEC)
+#define START (100 * SECOND)
+#define LIMIT (START + 10 * SECOND)
+
+struct fixture {
+	char *dir, *path;
+	int fd; /* listens */
+	Pulse *pulse;
+};
+
+static void listen_here(struct fixture *fixture)
+{
+	struct sockaddr_un address;
+
+	socket_file_address(&address, fixture->path);
+	fixture->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	assert_int_equal(bind(fixture->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fixture->fd, 10), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = g_new0(struct fixture, 1);
+
+	fixture->dir = g_dir_make_tmp("rdmadp-pulse-XXXXXX", NULL);
+	fixture->path = g_build_filename(fixture->dir, "a.sock", NULL);
+	fixture->pulse = pulse_new();
+	listen_here(fixture);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	pulse_free(fixture->pulse);
+	pulse_free(NULL);
+	close(fixture->fd);
+	g_unlink(fixture->path);
+	assert_int_equal(g_rmdir(fixture->dir), 0);
+	g_free(fixture->dir);
+	g_free(fixture->path);
+	g_free(fixture);
+	return 0;
+}
+
+static gboolean has_stopped_at(const struct fixture *fixture, gint64 now_us)
+{
+	return pulse_has_stopped(fixture->pulse, fixture->path, now_us);
+}
+
+static void who_says_nothing_for_ten_seconds_has_stopped(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_false(has_stopped_at(fixture, START));
+	for (gint64 now = START; now < LIMIT; now += SECOND / 2)
+		assert_false(has_stopped_at(fixture, now));
+	assert_false(has_stopped_at(fixture, LIMIT - 1));
+	assert_true(has_stopped_at(fixture, LIMIT));
+	assert_true(pulse_bury(fixture->pulse, fixture->path));
+	assert_false(g_file_test(fixture->path, G_FILE_TEST_EXISTS));
+	assert_false(has_stopped_at(fixture, LIMIT));
+}
+
+/* Takes the connection that waits, says hello if it is to, and hangs up. */
+static void answer(const struct fixture *fixture, gboolean greets)
+{
+	int fd = accept4(fixture->fd, NULL, NULL, SOCK_CLOEXEC);
+
+	assert_true(fd >= 0);
+	if (greets)
+		assert_int_equal(write(fd, "hello", 5), 5);
+	close(fd);
+}
+
+static void who_answers_lives(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (gint64 i = 0; i < 10; i++) {
+		assert_false(has_stopped_at(fixture, START + i * 20 * SECOND));
+		answer(fixture, i % 2 == 0);
+	}
+}
+
+/* It may greet and go on to keep the connection. */
+static void one_greeting_is_not_for_ever(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_false(has_stopped_at(fixture, START));
+	answer(fixture, TRUE);
+	assert_false(has_stopped_at(fixture, LIMIT));
+	assert_false(has_stopped_at(fixture, LIMIT + 9 * SECOND));
+	assert_true(has_stopped_at(fixture, LIMIT + 10 * SECOND));
+}
+
+static void another_file_begins_anew(void **state)
+{
+	struct fixture *fixture = *state;
+	int before = fixture->fd;
+
+	assert_false(has_stopped_at(fixture, START));
+	assert_int_equal(g_unlink(fixture->path), 0);
+	assert_false(has_stopped_at(fixture, LIMIT));
+	listen_here(fixture);
+	assert_false(has_stopped_at(fixture, LIMIT));
+	assert_false(has_stopped_at(fixture, LIMIT + 9 * SECOND));
+	assert_true(has_stopped_at(fixture, LIMIT + 10 * SECOND));
+	close(before);
+}
+
+static void only_the_dead_are_buried(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autofree char *aside = g_strconcat(fixture->path, ".old", NULL);
+	int before = fixture->fd;
+
+	assert_false(has_stopped_at(fixture, START));
+	assert_true(has_stopped_at(fixture, LIMIT));
+	assert_int_equal(g_rename(fixture->path, aside), 0);
+	listen_here(fixture);
+	assert_false(pulse_bury(fixture->pulse, fixture->path));
+	assert_true(g_file_test(fixture->path, G_FILE_TEST_EXISTS));
+	assert_int_equal(g_unlink(aside), 0);
+	close(before);
+}
+
+/* Whether that is stale is for others to find. */
+static void who_does_not_listen_is_not_asked(void **state)
+{
+	struct fixture *fixture = *state;
+
+	close(fixture->fd);
+	fixture->fd = -1;
+	assert_false(has_stopped_at(fixture, START));
+	assert_false(has_stopped_at(fixture, LIMIT));
+	assert_int_equal(g_unlink(fixture->path), 0);
+	assert_false(has_stopped_at(fixture, LIMIT));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(who_says_nothing_for_ten_seconds_has_stopped),
+		TEST(who_answers_lives),
+		TEST(one_greeting_is_not_for_ever),
+		TEST(another_file_begins_anew),
+		TEST(only_the_dead_are_buried),
+		TEST(who_does_not_listen_is_not_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
