@@ -154,15 +154,29 @@ static void a_reader_that_never_reads_holds_up_nobody(void **state)
 	assert_int_equal(fixture->fake->registers, 1);
 }
 
+/* Many times what the end may take. */
+#define LATE_S 20
+
+static gboolean set_late(gpointer late)
+{
+	*(gboolean *)late = TRUE;
+	return G_SOURCE_CONTINUE;
+}
+
 static void a_frozen_reader_does_not_hold_up_the_end(void **state)
 {
 	struct plugin_fixture *fixture = *state;
+	gboolean late = FALSE;
+	guint timer;
 	int frozen;
 
 	streaming(fixture, 20000);
 	frozen = raw_call(status_of(fixture).socket_path, METHOD_LIST_AND_WATCH, "localhost");
 	WAIT_FOR(status_of(fixture).streams == 2);
+	timer = g_timeout_add_seconds(LATE_S, set_late, &late);
 	kubelet_stop_and_wait(g_steal_pointer(&fixture->kubelet));
+	g_source_remove(timer);
+	assert_false(late);
 	close(frozen);
 }
 
