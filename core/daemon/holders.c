@@ -19,7 +19,6 @@ struct holders {
 	gint64 settle_us;
 	GArray *questions; /* struct question */
 	Holdings *latest;
-	char *trouble;
 	gint64 allocated_us; /* of the last Allocate */
 	gint64 asked_us; /* of the question that is under way; 0: none is */
 	guint timer;
@@ -45,7 +44,6 @@ void holders_free(Holders *holders)
 	pod_resources_free(holders->client);
 	g_array_unref(holders->questions);
 	holdings_unref(holders->latest);
-	g_free(holders->trouble);
 	g_free(holders->dir);
 	g_free(holders);
 }
@@ -115,12 +113,9 @@ static void on_answer(Holdings *holdings, const GError *error, gpointer data)
 	gint64 asked_us = self->asked_us;
 
 	self->asked_us = 0;
-	g_clear_pointer(&self->trouble, g_free);
 	if (holdings != NULL) {
 		holdings_unref(self->latest);
 		self->latest = holdings_ref(holdings);
-	} else {
-		self->trouble = g_strdup(error->message);
 	}
 	answer(self, asked_us, holdings, error);
 }
@@ -176,11 +171,6 @@ void holders_allocated(Holders *holders)
 	schedule(holders);
 }
 
-Holdings *holders_latest(const Holders *holders)
-{
-	return holders->latest;
-}
-
 void holders_set_settle_time(Holders *holders, double seconds)
 {
 	holders->settle_us = (gint64)(seconds * G_USEC_PER_SEC);
@@ -198,9 +188,4 @@ gboolean holders_is_away(const Holders *holders, const GError *error)
 		return TRUE;
 	return g_error_matches(error, POD_RESOURCES_ERROR, POD_RESOURCES_ERROR_ABSENT) &&
 	       g_file_test(holders->dir, G_FILE_TEST_IS_DIR);
-}
-
-const char *holders_trouble(const Holders *holders)
-{
-	return holders->trouble;
 }

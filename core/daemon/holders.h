@@ -29,13 +29,9 @@ void holders_forget(Holders *holders, gconstpointer data);
 /* An Allocate was answered just now. */
 void holders_allocated(Holders *holders);
 
-/* The last answer; NULL before the first. Borrowed. */
-Holdings *holders_latest(const Holders *holders);
 /* For so long after its start a kubelet is not believed; 0 by default. */
 void holders_set_settle_time(Holders *holders, double seconds);
 /* FALSE: it may not know all of the pods, so nothing follows from what it does not say. */
 gboolean holders_knows_all(const Holders *holders, const Holdings *holdings);
 /* Of an error that came as an answer: there is no kubelet now, but there may be one soon. */
 gboolean holders_is_away(const Holders *holders, const GError *error);
-/* Why the last question had no answer; NULL if it had one. */
-const char *holders_trouble(const Holders *holders);

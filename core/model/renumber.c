@@ -254,16 +254,6 @@ gboolean renumber_held(Renumber *renumber, GPtrArray *ids,
 	return changed;
 }
 
-const char *renumber_stale(const Renumber *renumber, const char *id)
-{
-	return g_hash_table_lookup(renumber->stale, id);
-}
-
-guint renumber_n_stale(const Renumber *renumber)
-{
-	return g_hash_table_size(renumber->stale);
-}
-
 void renumber_each_stale(const Renumber *renumber,
 			 void (*visit)(const char *id, const char *why, gpointer data),
 			 gpointer data)

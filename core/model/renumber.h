@@ -33,10 +33,7 @@ gboolean renumber_held(Renumber *renumber, GPtrArray *ids,
 		       const char *(*identity_of)(const char *id, gpointer data), gpointer data,
 		       gint64 asked_us);
 
-/* Why pods that hold the id have wrong numbers, or NULL. */
-const char *renumber_stale(const Renumber *renumber, const char *id);
-guint renumber_n_stale(const Renumber *renumber);
-/* Calls 'visit' for each stale id. */
+/* Calls 'visit' for each stale id, with why pods that hold it have wrong numbers. */
 void renumber_each_stale(const Renumber *renumber,
 			 void (*visit)(const char *id, const char *why, gpointer data),
 			 gpointer data);
