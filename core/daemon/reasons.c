@@ -200,19 +200,58 @@ GPtrArray *reasons_list(const Survey *survey, const struct survey_resource *reso
 	return findings;
 }
 
+/* --- all resources --- */
+
+static gboolean has_finding(GPtrArray *list, const struct finding *wanted)
+{
+	for (guint i = 0; i < list->len; i++) {
+		const struct finding *finding = g_ptr_array_index(list, i);
+
+		if (finding->level == wanted->level && strcmp(finding->text, wanted->text) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* "rdma/a, rdma/b": whom it concerns, or NULL if one before 'first' has told it. */
+static char *concerned(const Survey *survey, const GPtrArray *lists, guint first,
+		       const struct finding *finding)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+
+	for (guint i = 0; i < lists->len; i++) {
+		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
+
+		if (!has_finding(g_ptr_array_index(lists, i), finding))
+			continue;
+		if (i < first)
+			return NULL;
+		g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
+				       resource_config(resource->resource)->full_name);
+	}
+	return g_string_free(g_steal_pointer(&names), FALSE);
+}
+
+/* What holds for several resources is said once. */
 void reasons_tell(const Survey *survey, GPtrArray *findings)
 {
+	g_autoptr(GPtrArray) lists =
+		g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
+
 	for (guint i = 0; i < survey->resources->len; i++) {
-		const struct survey_resource *resource = g_ptr_array_index(survey->resources, i);
-		g_autoptr(GPtrArray) own = findings_new();
+		g_ptr_array_add(lists, findings_new());
+		add_reasons(lists->pdata[i], survey, g_ptr_array_index(survey->resources, i));
+	}
+	for (guint i = 0; i < lists->len; i++) {
+		const GPtrArray *list = g_ptr_array_index(lists, i);
 
-		add_reasons(own, survey, resource);
-		for (guint j = 0; j < own->len; j++) {
-			const struct finding *finding = g_ptr_array_index(own, j);
+		for (guint j = 0; j < list->len; j++) {
+			const struct finding *finding = g_ptr_array_index(list, j);
+			g_autofree char *names = concerned(survey, lists, i, finding);
 
-			findings_add_at(findings, finding->level,
-					resource_config(resource->resource)->full_name, "%s",
-					finding->text);
+			if (names != NULL)
+				findings_add_at(findings, finding->level, names, "%s",
+						finding->text);
 		}
 	}
 	overlap_tell(survey->overlaps, findings);

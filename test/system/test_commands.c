@@ -108,6 +108,13 @@ static const struct {
 	 "{\"configList\":[{\"resourceName\":\"r\",\"mode\":\"exclusive\",\"selectors\":{"
 	 "\"vendors\":[\"15b3\"]}}]}",
 	 "check-config", 0},
+	/* and what holds for several resources is said once */
+	{"check-netns-several", "two-sockets", NULL,
+	 "{\"configList\":[{\"resourceName\":\"a\",\"mode\":\"exclusive\",\"selectors\":{"
+	 "\"pfNames\":[\"ens1f0np0\"]}},{\"resourceName\":\"b\",\"selectors\":{"
+	 "\"rdmaDevices\":[\"mlx5_bond_*\"]}},{\"resourceName\":\"c\",\"mode\":\"exclusive\","
+	 "\"selectors\":{\"pfNames\":[\"ens3f0np0\"]}}]}",
+	 "check-config", 0},
 	{"explain-unusable", "unusable", NULL, VENDOR, "explain", 0},
 	{"explain-f10-mixed", "f10-b200-mixed", NULL, ONE("\"vendors\":[\"1d0f\",\"15b3\"]"),
 	 "explain", 0},
