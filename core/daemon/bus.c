@@ -225,16 +225,26 @@ static GPtrArray *bus_present_devices(const Bus *bus)
 	return devices;
 }
 
+/* Backends report what could do RDMA, such as every network adapter. */
+static void bus_say_found(const Bus *bus, const GPtrArray *found)
+{
+	g_autofree char *count = text_count(found->len, "device");
+	guint n = 0;
+
+	for (guint i = 0; i < found->len; i++)
+		n += device_abi(g_ptr_array_index(found, i))->n_rdma_devices > 0;
+	log_info(bus->area, "%s found, with RDMA: %u", count, n);
+}
+
 static void bus_take_devices(Bus *bus, GPtrArray *found)
 {
-	g_autofree char *count = text_count(found->len, "RDMA-capable device");
 	struct inventory_change change;
 
 	inventory_update(bus->inventory, bus->name, found, &change);
 	bus_say_doubles(bus, change.doubles);
 	inventory_change_clear(&change);
 	if (bus->devices == NULL)
-		log_info(bus->area, "%s found", count);
+		bus_say_found(bus, found);
 	else
 		g_ptr_array_unref(bus->devices);
 	bus->devices = bus_present_devices(bus);

@@ -83,7 +83,7 @@ static char *text_for_people(const Survey *survey)
 		n += bus->devices->len;
 	}
 	rows = table_text(table, 0);
-	g_string_append(text, n > 0 ? rows : "no RDMA-capable device found\n");
+	g_string_append(text, n > 0 ? rows : "no device found that could do RDMA\n");
 	return g_string_free(text, FALSE);
 }
 

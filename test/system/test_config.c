@@ -209,6 +209,19 @@ static void a_node_without_rdma_stays_up_with_0_devices(void **state)
 }
 
 /* Nothing is wrong here, and yet a scheduler of the field would not schedule the pods. */
+/* Such as the network cards of a virtual machine. */
+static void an_adapter_without_rdma_is_not_called_an_rdma_device(void **state)
+{
+	struct node *node = node_new(SOURCE_DIR "/test/fixtures/machines/soft.txt");
+	(void)state;
+	node_resources(node, "{\"configList\":[{\"resourceName\":\"hca\",\"selectors\":"
+			     "{\"vendors\":[\"1af4\"]}}]}");
+	node_start_daemon(node);
+	node_daemon_says(node, "backend pci: 2 devices found, with RDMA: 0");
+	node_stop_daemon(node);
+	node_free(node);
+}
+
 static void a_prefix_that_a_scheduler_misreads_is_told(void **state)
 {
 	struct node *node = *state;
@@ -256,6 +269,7 @@ int main(void)
 		TEST(the_peers_command_line_is_understood),
 		TEST(a_missing_backend_leaves_its_resource_at_0_and_the_others_run),
 		cmocka_unit_test(a_node_without_rdma_stays_up_with_0_devices),
+		cmocka_unit_test(an_adapter_without_rdma_is_not_called_an_rdma_device),
 		TEST(a_prefix_that_a_scheduler_misreads_is_told),
 		TEST(no_kubelet_directory_is_waited_for),
 	};

@@ -270,7 +270,7 @@ static void a_bus_comes_and_goes_with_its_resources(void **state)
 		       CONFIG(ENTRY("a", SLOTS("4")) ",{\"resourceName\":\"p\","
 						     "\"rdmaHcaMax\":1,\"selectors\":{"
 						     "\"buses\":[\"pci\"],\"drivers\":[\"x\"]}}"));
-	node_daemon_says(node, "backend pci: 0 RDMA-capable devices found");
+	node_daemon_says(node, "backend pci: 0 devices found, with RDMA: 0");
 	node_kubelet_says(node, REGISTERED("p"));
 	node_resources(node, CONFIG(ENTRY("a", SLOTS("4"))));
 	node_daemon_says(node, "no resource is on the bus 'pci' any more");

@@ -309,7 +309,7 @@ static void a_rehearsal_that_could_not_start_is_tried_again(void **state)
 				(int)process_pid(node->daemon));
 	assert_true(g_spawn_command_line_sync(raise, NULL, NULL, &status, NULL));
 	assert_int_equal(status, 0);
-	node_daemon_says(node, "1 RDMA-capable device found");
+	node_daemon_says(node, "1 device found, with RDMA: 1");
 }
 
 #define TOO_FEW "can be started, 7 are needed from the beginning: raise the limit of processes"

@@ -79,7 +79,7 @@ static void one_that_hangs_in_the_end_is_left(void **state)
 	struct node *node = *state;
 	int status;
 	start_daemon(node, RESOURCE("hang_exit"));
-	node_daemon_says(node, "1 RDMA-capable device found");
+	node_daemon_says(node, "1 device found, with RDMA: ");
 	process_signal(node->daemon, SIGTERM);
 	node_daemon_says(node, "the end takes too long: something hangs and is left");
 	assert_true(process_await_exit(node->daemon, &status));
