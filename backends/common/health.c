@@ -250,21 +250,23 @@ static void judge_own(const struct rdmadp_device *device, const struct look *loo
 }
 
 /* TRUE if the uplink decides. */
-static bool judge_by_uplink(const struct rdmadp_device *device, const struct look *own,
+static bool judge_by_uplink(const char *uplink_dir, const struct look *own,
 			    const struct look *uplink, struct rdmadp_health *ret)
 {
+	const char *name = strrchr(uplink_dir, '/') + 1;
+
 	if (uplink->finding == FOUND_ACTIVE && own->finding == FOUND_ACTIVE)
 		health_set(ret, RDMADP_HEALTHY, RDMADP_REASON_NONE, "%s", own->text);
 	else if (uplink->finding == FOUND_ACTIVE)
 		health_set(ret, RDMADP_HEALTHY, RDMADP_REASON_NONE,
-			   "%s, which counts as idle: the uplink '%s' has %s", own->text,
-			   device->parent_id, uplink->text);
+			   "%s, which counts as idle: the uplink '%s' has %s", own->text, name,
+			   uplink->text);
 	else if (uplink->finding == FOUND_DOWN)
-		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_LINK, "uplink '%s': %s",
-			   device->parent_id, uplink->text);
+		health_set(ret, RDMADP_UNHEALTHY, RDMADP_REASON_LINK, "uplink '%s': %s", name,
+			   uplink->text);
 	else if (uplink->finding == FOUND_UNREADABLE)
-		health_set(ret, RDMADP_HEALTH_UNKNOWN, RDMADP_REASON_LINK, "uplink '%s': %s",
-			   device->parent_id, uplink->text);
+		health_set(ret, RDMADP_HEALTH_UNKNOWN, RDMADP_REASON_LINK, "uplink '%s': %s", name,
+			   uplink->text);
 	return uplink->finding >= FOUND_DOWN;
 }
 
@@ -371,7 +373,7 @@ static void judge(const struct sysfs *sysfs, const struct rdmadp_device *device,
 		return;
 	}
 	look_at_uplink(&uplink, uplink_dir);
-	if (judge_by_uplink(device, own, &uplink, ret))
+	if (judge_by_uplink(uplink_dir, own, &uplink, ret))
 		return;
 	judge_own(device, own, ret);
 	if (own->finding == FOUND_DOWN && down_interface(sysfs, device))

@@ -32,7 +32,7 @@ struct statement {
 /* clang-format off */
 const char *const mock_keys[] = {
 	"vendor", "device", "subsystem_vendor", "subsystem_device", "class", "driver",
-	"physfn", "pf_name", "vf_index", "sriov_numvfs", "sfnum", /* pci */
+	"physfn", "pf_name", "uplink", "vf_index", "sriov_numvfs", "sfnum", /* pci */
 	"vendor_assumed", "class_code", "type", "guid", "eid", "entity_idx", /* ub */
 	"node_guid", /* soft */
 	NULL,

@@ -347,8 +347,13 @@ int functions_read(struct pci_scan *pci)
 		result = adopt_vf(pci, pci->functions.items[i]);
 		if (result == 0)
 			result = complete(pci, pci->functions.items[i]);
-		if (result == 0)
-			result = join_bond(pci, pci->functions.items[i]);
 	}
+	for (uint32_t i = 0; result == 0 && i < pci->functions.n; i++)
+		result = join_bond(pci, pci->functions.items[i]);
 	return result;
+}
+
+const char *function_uplink(const struct function *function)
+{
+	return function->port_owner ? function->port_owner->id : function->id;
 }

@@ -35,6 +35,9 @@ struct function *function_named(const struct pci_scan *pci, const char *id);
 /* Of its first port; by its class where that cannot be seen. */
 enum rdmadp_link_layer function_link_layer(const struct function *function);
 
+/* The function whose RDMA device has its port: itself, or another one of its bond. */
+const char *function_uplink(const struct function *function);
+
 /* The address of the innermost function in a path below "devices", and where that ends;
  * FALSE if there is none. */
 bool function_in_path(const char *path, char id[SYSFS_TEXT], size_t *ret_end);

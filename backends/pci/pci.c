@@ -62,6 +62,13 @@ static void report_pf_names(struct report *report, const struct function *pf)
 	}
 }
 
+/* Whose ports its health follows; not always those of the parent. */
+static void report_uplink(struct report *report, const struct function *parent)
+{
+	if (parent)
+		report_attribute(report, "uplink", function_uplink(parent));
+}
+
 /* Containers whose rdma-core does not know the driver's version find no device, and do not
  * say why. */
 static void say_abi(struct pci_scan *pci, const struct function *function)
@@ -97,6 +104,7 @@ static int emit_function(struct pci_scan *pci, const struct function *function, 
 	report_attribute(&report, "class", function->class);
 	report_attribute(&report, "physfn", function->physfn);
 	report_pf_names(&report, function->pf);
+	report_uplink(&report, function->pf);
 	report_attribute(&report, "vf_index", function->vf_index);
 	report_attribute(&report, "sriov_numvfs", function->numvfs);
 	report_adapter(&report, &function->adapter);
@@ -122,6 +130,7 @@ static int emit_subfunction(struct pci_scan *pci, const struct subfunction *sub,
 						 : "no driver is bound to the sub-function";
 	report_ids(&report, sub->parent_dir);
 	report_pf_names(&report, function_named(pci, sub->parent));
+	report_uplink(&report, function_named(pci, sub->parent));
 	report_attribute(&report, "sfnum", sub->number);
 	report_adapter(&report, &sub->adapter);
 	return report_emit(&report, emit, sink);
@@ -170,6 +179,7 @@ static int pci_match(const struct rdmadp_device *device, const char *key, const 
 		{"driver", MATCH_DRIVER, drivers_alias},
 		{"physfn", MATCH_TEXT, NULL},
 		{"pf_name", MATCH_TEXT, NULL},
+		{"uplink", MATCH_TEXT, NULL},
 		{"vf_index", MATCH_DECIMAL, NULL},
 		{"sriov_numvfs", MATCH_DECIMAL, NULL},
 		{"sfnum", MATCH_DECIMAL, NULL},
@@ -177,6 +187,15 @@ static int pci_match(const struct rdmadp_device *device, const char *key, const 
 	};
 
 	return match_device(rules, device, key, value);
+}
+
+/* Without the attribute, as in what an older version saved, the parent. */
+static const char *uplink_of(const struct rdmadp_device *device)
+{
+	for (uint32_t i = 0; i < device->n_attributes; i++)
+		if (strcmp(device->attributes[i]->key, "uplink") == 0)
+			return device->attributes[i]->value;
+	return device->parent_id;
 }
 
 static int pci_health(void *data, const struct rdmadp_device *device, struct rdmadp_health *ret)
@@ -195,7 +214,7 @@ static int pci_health(void *data, const struct rdmadp_device *device, struct rdm
 		return 0;
 	}
 	if (device->parent_id) {
-		snprintf(path, sizeof(path), "bus/pci/devices/%s", device->parent_id);
+		snprintf(path, sizeof(path), "bus/pci/devices/%s", uplink_of(device));
 		has_uplink = sysfs_resolve(&instance->sysfs, path, uplink) == 0;
 	}
 	health_judge(&instance->sysfs, device, has_uplink ? uplink : NULL, ret);
@@ -203,8 +222,8 @@ static int pci_health(void *data, const struct rdmadp_device *device, struct rdm
 }
 
 static const char *const keys[] = {
-	"vendor", "device",  "subsystem_vendor", "subsystem_device", "class", "driver",
-	"physfn", "pf_name", "vf_index",	 "sriov_numvfs",     "sfnum", NULL,
+	"vendor",  "device", "subsystem_vendor", "subsystem_device", "class", "driver", "physfn",
+	"pf_name", "uplink", "vf_index",	 "sriov_numvfs",     "sfnum", NULL,
 };
 
 const struct rdmadp_backend rdmadp_backend_v1 = {

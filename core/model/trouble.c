@@ -25,9 +25,16 @@ static struct group *group_of(GArray *groups, const char *problem)
 	return NULL;
 }
 
-static void count(GArray *groups, const struct hca *hca)
+/* In shared mode health alone decides about the slots; a device that is given away by
+ * itself has to be there as well. */
+static gboolean is_bad(const struct hca *hca, gboolean exclusive)
 {
-	const char *problem = hca_is_good(hca) ? NULL : hca_problem(hca);
+	return !hca_is_good(hca) || (exclusive && !hca_is_complete(hca));
+}
+
+static void count(GArray *groups, const struct hca *hca, gboolean exclusive)
+{
+	const char *problem = is_bad(hca, exclusive) ? hca_problem(hca) : NULL;
 	struct group *group;
 
 	if (problem == NULL)
@@ -54,12 +61,12 @@ static void append_group(GString *text, const struct group *group)
 		g_string_append_printf(text, ", %s", group->remedy);
 }
 
-static void append_groups(GString *text, GPtrArray *hcas)
+static void append_groups(GString *text, GPtrArray *hcas, gboolean exclusive)
 {
 	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct group));
 
 	for (guint i = 0; i < hcas->len; i++)
-		count(groups, g_ptr_array_index(hcas, i));
+		count(groups, g_ptr_array_index(hcas, i), exclusive);
 	for (guint i = 0; i < groups->len; i++) {
 		g_string_append(text, i == 0 ? ": " : "; ");
 		append_group(text, &g_array_index(groups, struct group, i));
@@ -67,16 +74,17 @@ static void append_groups(GString *text, GPtrArray *hcas)
 }
 
 /* What the HCAs' trouble has to do with the slots. */
-static void append_effect(GString *text, const ResourceConfig *config, GPtrArray *hcas)
+static void append_effect(GString *text, const ResourceConfig *config, GPtrArray *hcas,
+			  gboolean exclusive)
 {
 	g_autofree char *slots = text_count((guint64)MAX(config->rdma_hca_max, 0), "slot");
 	guint n_bad = 0;
 
 	for (guint i = 0; i < hcas->len; i++)
-		n_bad += hca_is_good(g_ptr_array_index(hcas, i)) ? 0 : 1;
+		n_bad += is_bad(g_ptr_array_index(hcas, i), exclusive) ? 1 : 0;
 	if (hcas->len == 1)
 		g_string_append(text, "its only HCA cannot be used");
-	else if (n_bad == hcas->len)
+	else if (n_bad == hcas->len || exclusive)
 		g_string_append_printf(text, "none of its %u HCAs can be used", hcas->len);
 	else if (config->health_policy == HEALTH_ANY_DEVICE)
 		g_string_append_printf(text,
@@ -104,17 +112,18 @@ static gboolean offers_something(const Resource *resource)
 char *resource_trouble(const Resource *resource)
 {
 	const ResourceConfig *config = resource_config(resource);
+	gboolean exclusive = resource_is_exclusive(resource);
 	GPtrArray *hcas = resource_hcas(resource);
 	g_autoptr(GString) text = NULL;
 
 	if (offers_something(resource))
 		return NULL;
-	if (config->rdma_hca_max == 0 && !resource_is_exclusive(resource))
+	if (config->rdma_hca_max == 0 && !exclusive)
 		return g_strdup("rdmaHcaMax is 0, so nothing is offered");
 	if (hcas->len == 0)
 		return g_strdup("no device matches its selectors");
 	text = g_string_new(NULL);
-	append_effect(text, config, hcas);
-	append_groups(text, hcas);
+	append_effect(text, config, hcas, exclusive);
+	append_groups(text, hcas, exclusive);
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }

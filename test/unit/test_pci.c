@@ -45,6 +45,7 @@ static void machines_are_described_as_expected(void **state)
 		"two-sockets",
 		"unusable",
 		"vendors",
+		"vf-lag",
 		"xdr-smi",
 		"xdr-smi-no-umad",
 	};

@@ -130,6 +130,29 @@ static void a_vf_follows_its_uplink(void **state)
 	machine_free(machine);
 }
 
+/* Also one of the function whose port is in the RDMA device of another. */
+static void vfs_of_bonded_functions_follow_the_bond(void **state)
+{
+	static const char *const vfs[] = {"0000:17:00.2", "0000:17:08.2"};
+	static const char *const names[] = {"mlx5_2", "mlx5_3"};
+	struct machine *machine = machine_scanned(pci, "vf-lag");
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(vfs); i++) {
+		g_autofree char *idle = g_strdup_printf(
+			"ok %s port 1 is '1: DOWN', which counts as idle: the uplink "
+			"'0000:17:00.0' has mlx5_bond_0 port 1 is '4: ACTIVE'",
+			names[i]);
+
+		ASSERT_HEALTH(machine, vfs[i], idle);
+	}
+	set_state(machine, "mlx5_bond_0", "1: DOWN");
+	for (gsize i = 0; i < G_N_ELEMENTS(vfs); i++)
+		ASSERT_HEALTH(machine, vfs[i],
+			      "link uplink '0000:17:00.0': mlx5_bond_0 port 1 is '1: DOWN'");
+	machine_free(machine);
+}
+
 static void a_vf_without_uplink_in_view_is_judged_by_itself(void **state)
 {
 	struct machine *machine = machine_scanned(pci, "f34-vf-down-policy");
@@ -361,6 +384,7 @@ int main(void)
 		cmocka_unit_test(an_infiniband_port_waits_for_its_manager),
 		cmocka_unit_test(an_interface_that_is_down_is_named),
 		cmocka_unit_test(a_vf_follows_its_uplink),
+		cmocka_unit_test(vfs_of_bonded_functions_follow_the_bond),
 		cmocka_unit_test(a_vf_without_uplink_in_view_is_judged_by_itself),
 		cmocka_unit_test(ports_of_representors_do_not_count),
 		cmocka_unit_test(a_renamed_rdma_device_is_found_by_its_uverbs),

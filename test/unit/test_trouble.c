@@ -17,6 +17,7 @@ static void trouble_is_one_sentence(G_GNUC_UNUSED void **state)
 	g_autoptr(Resource) zero = resource_build("hcaMax=0");
 	g_autoptr(Resource) two = resource_build("hcaMax=2");
 	g_autoptr(Resource) any = resource_build("hcaMax=2 policy=anyDevice");
+	g_autoptr(Resource) exclusive = resource_build("mode=exclusive");
 
 	EXPECT_TROUBLE(none, "no device matches its selectors");
 	resource_found_n(zero, 1);
@@ -37,6 +38,13 @@ static void trouble_is_one_sentence(G_GNUC_UNUSED void **state)
 	EXPECT_TROUBLE(any,
 		       "1 of its 2 HCAs cannot be used and its healthPolicy is anyDevice: it is "
 		       "not healthy ('h1')");
+	/* healthy, and no longer its own */
+	resource_found_n(exclusive, 2);
+	EXPECT_TROUBLE(exclusive, "none");
+	resource_set_refusal(exclusive, "h0", "not selected");
+	resource_set_refusal(exclusive, "h1", "not selected");
+	resource_found_n(exclusive, 0);
+	EXPECT_TROUBLE(exclusive, "none of its 2 HCAs can be used: not selected ('h0' and 1 more)");
 }
 
 int main(void)
