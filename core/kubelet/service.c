@@ -7,6 +7,7 @@
 #include "edge/log.h"
 #include "kubelet/messages.h"
 #include "kubelet/plugin.h"
+#include "model/text.h"
 
 #define SMALL_REQUEST ((gsize)64 * 1024)
 /* Names every free device, 2.3 MB at 100,000 of them. */
@@ -127,6 +128,13 @@ static void fail_allocate(RpcCall *call, Plugin *plugin, const GError *error)
 	rpc_fail(call, status_of(error), error->message);
 }
 
+static void say_allocated(const Plugin *plugin, guint n)
+{
+	g_autofree char *containers = text_count(n, "container");
+
+	log_debug(plugin->resource, "allocated devices to %s", containers);
+}
+
 static void answer_allocate(RpcCall *call, GBytes *request, gpointer data)
 {
 	Plugin *plugin = data;
@@ -144,7 +152,8 @@ static void answer_allocate(RpcCall *call, GBytes *request, gpointer data)
 		return;
 	}
 	plugin->allocations++;
-	log_debug(plugin->resource, "allocated devices to %u container(s)", answers->len);
+	if (log_enabled(LOG_LEVEL_DEBUG))
+		say_allocated(plugin, answers->len);
 	reply(call, messages_pack_allocations(answers));
 }
 

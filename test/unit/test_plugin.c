@@ -9,6 +9,7 @@
 
 #include "fake_kubelet.h"
 #include "plugin_fixture.h"
+#include "support/capture.h"
 
 /* A resource of three devices that the kubelet has been shown. */
 static struct connection *streaming(struct plugin_fixture *fixture, const struct plugin_ops *ops)
@@ -159,10 +160,15 @@ static void each_container_has_its_own_answer(void **state)
 					 "a-0\x0a\x05\x0a\x03"
 					 "a-1",
 					 14);
+	log_setup(LOG_LEVEL_DEBUG, LOG_FORMAT_TEXT, NULL);
+	capture_start();
 	struct answer answer = ask(connection, METHOD_ALLOCATE, two);
+	g_autofree char *said = capture_stop();
+	log_setup(LOG_LEVEL_INFO, LOG_FORMAT_TEXT, NULL);
 	V1beta1__AllocateResponse *response = v1beta1__allocate_response__unpack(
 		NULL, g_bytes_get_size(answer.reply), g_bytes_get_data(answer.reply, NULL));
 
+	assert_non_null(strstr(said, "allocated devices to 2 containers\n"));
 	assert_int_equal(response->n_container_responses, 2);
 	assert_string_equal(response->container_responses[1]->devices[0]->host_path,
 			    "/dev/infiniband/a-1");
