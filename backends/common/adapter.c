@@ -65,7 +65,10 @@ static int add_net(struct scan *scan, const struct class_entry *entry, struct ad
 	struct netdev_facts facts;
 	int result;
 
-	netdev_read(scan->sysfs, entry->dir, &facts);
+	if (entry->facts)
+		facts = *entry->facts;
+	else
+		netdev_read(scan->sysfs, entry->dir, &facts);
 	result = adapter_add_net(scan, adapter, entry->name, facts.link_layer, facts.flags);
 	if (result < 0 || !facts.bond[0] || facts.flags)
 		return result;

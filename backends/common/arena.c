@@ -86,6 +86,17 @@ void arena_free(struct arena *arena)
 	}
 }
 
+void arena_join(struct arena *arena, struct arena *other)
+{
+	struct arena_chunk **end = &other->chunks;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = arena->chunks;
+	arena->chunks = other->chunks;
+	other->chunks = NULL;
+}
+
 static int list_grow(struct arena *arena, struct list *list)
 {
 	uint32_t capacity = list->capacity ? list->capacity * 2 : 8;

@@ -21,6 +21,8 @@ char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
+/* What 'other' has given is the first one's from now on; 'other' is as at the start. */
+void arena_join(struct arena *arena, struct arena *other);
 
 /* A growing array of pointers, itself in an arena. */
 struct list {

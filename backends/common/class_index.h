@@ -9,6 +9,8 @@
 #include "common/arena.h"
 #include "common/sysfs.h"
 
+struct netdev_facts;
+
 struct class_entry {
 	const char *name; /* "mlx5_0", "uverbs3", "ens1f0np0" */
 	const char *dir; /* "devices/pci0000:3a/0000:3b:00.0/infiniband/mlx5_0" */
@@ -18,6 +20,7 @@ struct class_entry {
 	const char *ibdev;
 	uint32_t port;
 	uint32_t dev_major, dev_minor;
+	const struct netdev_facts *facts; /* of an interface, where they were read already */
 	bool taken; /* some device of the scan has it */
 };
 

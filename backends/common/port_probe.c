@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "common/text.h"
+#include "common/thread.h"
 
 #define PATIENCE_MS 400 /* the rehearsal and the first scan together stay below a second */
 
@@ -96,20 +96,6 @@ static struct port_probe_job *job_new(const struct port_probe *probe, struct sys
 	return NULL;
 }
 
-/* Signals are the core's: none is delivered to this thread. */
-static int job_start(struct port_probe_job *job)
-{
-	sigset_t all;
-	sigset_t before;
-	int result;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = pthread_create(&job->thread, NULL, read_states, job);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -result;
-}
-
 static struct timespec deadline(void)
 {
 	struct timespec now;
@@ -170,7 +156,7 @@ int port_probe_run(struct port_probe *probe, struct sysfs *sysfs, const struct l
 	job = job_new(probe, sysfs, reads);
 	if (!job)
 		return -ENOMEM;
-	result = job_start(job);
+	result = thread_start(&job->thread, read_states, job);
 	if (result < 0) {
 		job_free(job);
 		return result;

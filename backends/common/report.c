@@ -47,26 +47,34 @@ void report_text(struct report *report, const char *dir, const char *file, const
 		report_attribute(report, key, text);
 }
 
-void report_id(struct report *report, const char *dir, const char *file, const char *key)
+void report_id_value(struct report *report, const char *file, const char *key,
+		     const struct sysfs_value *value)
 {
 	struct sysfs *sysfs = report->scan->sysfs;
-	char path[SYSFS_PATH];
-	char text[SYSFS_TEXT];
 	char id[TEXT_ID];
-	int result = -ENAMETOOLONG;
 
-	if (sysfs_join(path, dir, file))
-		result = sysfs_read(sysfs, SYSFS_NOWAIT, path, text, sizeof(text));
-	if (result == 0 && text_hex_id(text, id))
+	if (value->result == 0 && text_hex_id(value->text, id))
 		report_attribute(report, key, id);
-	else if (result == 0)
+	else if (value->result == 0)
 		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
 			       "'%s': attribute '%s' is '%s', not hexadecimal: left out",
-			       report->device.id, file, text);
-	else if (result != -ENOENT)
+			       report->device.id, file, value->text);
+	else if (value->result != -ENOENT)
 		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
 			       "'%s': attribute '%s' cannot be read (%s): left out",
-			       report->device.id, file, strerror(-result));
+			       report->device.id, file, strerror(-value->result));
+}
+
+static struct sysfs_value fetch(struct report *report, const char *dir, const char *file)
+{
+	return sysfs_fetch(report->scan->sysfs, dir, file, &report->scan->arena);
+}
+
+void report_id(struct report *report, const char *dir, const char *file, const char *key)
+{
+	struct sysfs_value value = fetch(report, dir, file);
+
+	report_id_value(report, file, key, &value);
 }
 
 /* Firmware can name a node that the machine does not have. */
@@ -84,13 +92,11 @@ static bool has_node(struct scan *scan, uint32_t node)
 	return true;
 }
 
-void report_numa(struct report *report, const char *dir)
+void report_numa_value(struct report *report, const struct sysfs_value *value)
 {
-	char text[SYSFS_TEXT];
 	uint32_t node;
 
-	if (!sysfs_read_in(report->scan->sysfs, dir, "numa_node", text) ||
-	    !text_unsigned(text, 10, &node) || node > MAX_NUMA)
+	if (!text_unsigned(value->text, 10, &node) || node > MAX_NUMA)
 		return;
 	if (has_node(report->scan, node))
 		report->device.numa_node = (int32_t)node;
@@ -98,6 +104,13 @@ void report_numa(struct report *report, const char *dir)
 		sysfs_say_once(report->scan->sysfs, RDMADP_LOG_WARNING,
 			       "'%s': its NUMA node %u is none of this machine's: left out",
 			       report->device.id, (unsigned int)node);
+}
+
+void report_numa(struct report *report, const char *dir)
+{
+	struct sysfs_value value = fetch(report, dir, "numa_node");
+
+	report_numa_value(report, &value);
 }
 
 void report_adapter(struct report *report, const struct adapter *adapter)

@@ -22,7 +22,10 @@ void report_text(struct report *report, const char *dir, const char *file, const
 /* The same for a hexadecimal id, in the contract's spelling. One that is there but cannot
  * be read is said once. */
 void report_id(struct report *report, const char *dir, const char *file, const char *key);
+void report_id_value(struct report *report, const char *file, const char *key,
+		     const struct sysfs_value *value);
 /* <dir>/numa_node; what is not a node is not known. */
 void report_numa(struct report *report, const char *dir);
+void report_numa_value(struct report *report, const struct sysfs_value *value);
 void report_adapter(struct report *report, const struct adapter *adapter);
 int report_emit(struct report *report, rdmadp_emit_fn emit, void *sink);

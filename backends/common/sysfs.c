@@ -34,6 +34,12 @@ int sysfs_end_reads(void)
 	return -lacking;
 }
 
+void sysfs_note_lack(int result)
+{
+	if (result < 0)
+		lacking = -result;
+}
+
 static int note_lack(int error)
 {
 	if (error == EMFILE || error == ENFILE || error == ENOMEM)
@@ -173,6 +179,25 @@ bool sysfs_read_in(const struct sysfs *sysfs, const char *dir, const char *name,
 	text[0] = '\0';
 	return sysfs_join(path, dir, name) &&
 	       sysfs_read(sysfs, SYSFS_NOWAIT, path, text, SYSFS_TEXT) == 0;
+}
+
+struct sysfs_value sysfs_fetch(const struct sysfs *sysfs, const char *dir, const char *name,
+			       struct arena *arena)
+{
+	struct sysfs_value value = {.result = -ENOENT, .text = ""};
+	char path[SYSFS_PATH];
+	char text[SYSFS_TEXT];
+	char *copy;
+
+	if (!sysfs_join(path, dir, name))
+		return value;
+	value.result = sysfs_read(sysfs, SYSFS_NOWAIT, path, text, sizeof(text));
+	copy = value.result < 0 ? NULL : arena_strdup(arena, text);
+	if (copy)
+		value.text = copy;
+	else if (value.result == 0)
+		value.result = note_lack(ENOMEM);
+	return value;
 }
 
 static int read_link(const struct sysfs *sysfs, const char *path, char target[SYSFS_PATH])

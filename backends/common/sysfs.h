@@ -13,6 +13,8 @@
 
 #include <rdmadp/backend.h>
 
+#include "common/arena.h"
+
 #define SYSFS_TEXT 128 /* fits every attribute that a backend looks at, names included */
 #define SYSFS_NAME 64 /* of devices and drivers, with the NUL */
 #define SYSFS_PATH 1024
@@ -45,6 +47,14 @@ int sysfs_read(const struct sysfs *sysfs, enum sysfs_wait wait, const char *path
 bool sysfs_read_in(const struct sysfs *sysfs, const char *dir, const char *name,
 		   char text[SYSFS_TEXT]);
 
+/* An attribute that is judged later than it was read. */
+struct sysfs_value {
+	int result; /* of sysfs_read; -ENOENT also where the path is too long */
+	const char *text; /* "" unless the result is 0 */
+};
+struct sysfs_value sysfs_fetch(const struct sysfs *sysfs, const char *dir, const char *name,
+			       struct arena *arena);
+
 /* What the link names, from the root: "devices/pci0000:3a/0000:3b:00.0". -EXDEV if it
  * leads elsewhere. 'path' must itself contain no link but the last part. */
 int sysfs_resolve(const struct sysfs *sysfs, const char *path, char target[SYSFS_PATH]);
@@ -58,6 +68,8 @@ bool sysfs_exists(const struct sysfs *sysfs, const char *path);
  * for a look at a path. */
 void sysfs_begin_reads(void);
 int sysfs_end_reads(void);
+/* The same lack, met by another function or thread; 0 is none. */
+void sysfs_note_lack(int result);
 
 /* Not the opposite: where it cannot be found out, as without a descriptor that is free,
  * neither is true. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/crew.h"
+#include "common/netdev.h"
 #include "common/text.h"
 #include "pci/drivers.h"
 
@@ -29,53 +31,91 @@ static int add_function(struct pci_scan *pci, const char *id, const char *dir, c
 	return list_add(arena, &pci->functions, function);
 }
 
-/* "020000"; "" where it cannot be read. A function that goes away meanwhile is no news;
- * one that stays and cannot be read is. */
-static void read_class(struct sysfs *sysfs, const char *id, char class[TEXT_ID])
-{
-	char path[SYSFS_PATH];
-	char text[SYSFS_TEXT];
-	int result;
-
-	snprintf(path, sizeof(path), "bus/pci/devices/%s/class", id);
-	result = sysfs_read(sysfs, SYSFS_NOWAIT, path, text, sizeof(text));
-	if (result == 0 && text_hex_id(text, class))
-		return;
-	class[0] = '\0';
-	if (result == 0)
-		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
-			       "'%s': attribute 'class' is '%s', not hexadecimal: skipped", id,
-			       text);
-	else if (result != -ENOENT && result != -ENODEV)
-		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
-			       "'%s': attribute 'class' cannot be read (%s): skipped", id,
-			       strerror(-result));
-}
+/* What was read of an entry of bus/pci/devices. */
+struct entry {
+	const char *id;
+	struct sysfs_value class;
+	const char *dir; /* of one of the network class */
+};
 
 static bool is_network(const char *class)
 {
+	char id[TEXT_ID];
 	uint32_t value;
 
-	return text_unsigned(class, 16, &value) && value >> 16 == CLASS_NETWORK;
+	return text_hex_id(class, id) && text_unsigned(id, 16, &value) &&
+	       value >> 16 == CLASS_NETWORK;
 }
 
-static int visit(void *data, const char *name)
+static int add_name(void *data, const char *name)
 {
 	struct pci_scan *pci = data;
-	char path[SYSFS_PATH];
-	char dir[SYSFS_PATH];
-	char class[TEXT_ID];
+	struct arena *arena = &pci->scan.arena;
+	struct entry *entry;
 
 	if (!text_is_pci_address(name)) {
 		sysfs_say_once(pci->scan.sysfs, RDMADP_LOG_WARNING,
 			       "'%.64s' in bus/pci/devices is no PCI address: skipped", name);
 		return 0;
 	}
-	read_class(pci->scan.sysfs, name, class);
-	snprintf(path, sizeof(path), "bus/pci/devices/%s", name);
-	if (!is_network(class) || sysfs_resolve(pci->scan.sysfs, path, dir) < 0)
-		return 0;
-	return add_function(pci, name, dir, class);
+	entry = arena_alloc(arena, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->id = arena_strdup(arena, name);
+	return entry->id ? list_add(arena, &pci->entries, entry) : -ENOMEM;
+}
+
+static void look_at_entry(void *data, uint32_t i, struct arena *arena)
+{
+	const struct pci_scan *pci = data;
+	struct entry *entry = pci->entries.items[i];
+	char path[SYSFS_PATH];
+	char dir[SYSFS_PATH];
+
+	snprintf(path, sizeof(path), "bus/pci/devices/%s", entry->id);
+	entry->class = sysfs_fetch(pci->scan.sysfs, path, "class", arena);
+	if (!is_network(entry->class.text) || sysfs_resolve(pci->scan.sysfs, path, dir) < 0)
+		return;
+	entry->dir = arena_strdup(arena, dir);
+	if (!entry->dir)
+		sysfs_note_lack(-ENOMEM);
+}
+
+/* "020000"; "" where it cannot be read. A function that goes away meanwhile is no news;
+ * one that stays and cannot be read is. */
+static void judge_class(struct sysfs *sysfs, const char *id, const struct sysfs_value *value,
+			char class[TEXT_ID])
+{
+	if (value->result == 0 && text_hex_id(value->text, class))
+		return;
+	class[0] = '\0';
+	if (value->result == 0)
+		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+			       "'%s': attribute 'class' is '%s', not hexadecimal: skipped", id,
+			       value->text);
+	else if (value->result != -ENOENT && value->result != -ENODEV)
+		sysfs_say_once(sysfs, RDMADP_LOG_WARNING,
+			       "'%s': attribute 'class' cannot be read (%s): skipped", id,
+			       strerror(-value->result));
+}
+
+static int judge_entry(struct pci_scan *pci, const struct entry *entry)
+{
+	char class[TEXT_ID];
+
+	judge_class(pci->scan.sysfs, entry->id, &entry->class, class);
+	return entry->dir ? add_function(pci, entry->id, entry->dir, class) : 0;
+}
+
+static int find_network(struct pci_scan *pci)
+{
+	int result = sysfs_list(pci->scan.sysfs, "bus/pci/devices", add_name, pci);
+
+	if (result == 0)
+		crew_look(pci->entries.n, look_at_entry, pci, &pci->scan.arena);
+	for (uint32_t i = 0; result == 0 && i < pci->entries.n; i++)
+		result = judge_entry(pci, pci->entries.items[i]);
+	return result;
 }
 
 static int compare(const void *a, const void *b)
@@ -142,6 +182,7 @@ static int add_owner(struct pci_scan *pci, const struct class_entry *entry)
 	char id[SYSFS_TEXT];
 	char path[SYSFS_PATH];
 	char class[TEXT_ID];
+	struct sysfs_value value;
 	size_t end;
 
 	if (!function_in_path(entry->parent, id, &end) || function_named(pci, id))
@@ -149,8 +190,9 @@ static int add_owner(struct pci_scan *pci, const struct class_entry *entry)
 	snprintf(path, sizeof(path), "bus/pci/devices/%s", id);
 	if (!sysfs_exists(pci->scan.sysfs, path))
 		return 0;
+	value = sysfs_fetch(pci->scan.sysfs, path, "class", &pci->scan.arena);
+	judge_class(pci->scan.sysfs, id, &value, class);
 	snprintf(path, sizeof(path), "%.*s", (int)end, entry->parent);
-	read_class(pci->scan.sysfs, id, class);
 	if (add_function(pci, id, path, class) < 0)
 		return -ENOMEM;
 	sort(&pci->functions);
@@ -166,9 +208,35 @@ static int add_owners(struct pci_scan *pci, const struct list *entries)
 	return result;
 }
 
+static void look_at_function(void *data, uint32_t i, struct arena *arena)
+{
+	const struct pci_scan *pci = data;
+	struct function *function = pci->functions.items[i];
+
+	facts_read(pci->scan.sysfs, function->dir, arena, &function->facts);
+}
+
+/* Not at those of pods, bridges and the like, of which there may be many. */
+static void look_at_net(void *data, uint32_t i, struct arena *arena)
+{
+	const struct pci_scan *pci = data;
+	struct class_entry *entry = pci->scan.index.nets.items[i];
+	struct netdev_facts *facts;
+	char id[SYSFS_TEXT];
+	size_t end;
+
+	if (!function_in_path(entry->parent, id, &end) || !function_named(pci, id))
+		return;
+	facts = arena_alloc(arena, sizeof(*facts));
+	if (facts)
+		netdev_read(pci->scan.sysfs, entry->dir, facts);
+	entry->facts = facts;
+}
+
 int functions_find(struct pci_scan *pci)
 {
-	int result = sysfs_list(pci->scan.sysfs, "bus/pci/devices", visit, pci);
+	struct arena *arena = &pci->scan.arena;
+	int result = find_network(pci);
 
 	if (result == -ENOENT)
 		return 0;
@@ -177,16 +245,11 @@ int functions_find(struct pci_scan *pci)
 		result = add_owners(pci, &pci->scan.index.rdma);
 	if (result == 0)
 		result = add_owners(pci, &pci->scan.index.nodes);
-	return result;
-}
-
-static const char *link_name(struct pci_scan *pci, const char *dir, const char *name)
-{
-	char text[SYSFS_TEXT];
-
-	if (!sysfs_link_name(pci->scan.sysfs, dir, name, text))
-		return NULL;
-	return arena_strdup(&pci->scan.arena, text);
+	if (result < 0)
+		return result;
+	crew_look(pci->functions.n, look_at_function, pci, arena);
+	crew_look(pci->scan.index.nets.n, look_at_net, pci, arena);
+	return 0;
 }
 
 /* The kernel numbers them without holes. */
@@ -214,20 +277,19 @@ static int link_vfs(struct pci_scan *pci, struct function *pf, uint32_t n)
 
 static int read_vfs(struct pci_scan *pci, struct function *pf)
 {
-	char text[SYSFS_TEXT];
 	uint32_t n;
 
-	if (!sysfs_read_in(pci->scan.sysfs, pf->dir, "sriov_numvfs", text) ||
-	    !text_unsigned(text, 10, &n))
+	if (!text_unsigned(pf->facts.numvfs.text, 10, &n))
 		return 0;
-	pf->numvfs = arena_strdup(&pci->scan.arena, text);
-	return pf->numvfs ? link_vfs(pci, pf, n) : -ENOMEM;
+	pf->numvfs = pf->facts.numvfs.text;
+	return link_vfs(pci, pf, n);
 }
 
 /* The physical function did not say how many it has, or too few: its VF knows it. */
 static int adopt_vf(struct pci_scan *pci, struct function *vf)
 {
-	struct function *pf = vf->pf || !vf->physfn ? NULL : function_named(pci, vf->physfn);
+	struct function *pf =
+		vf->pf || !vf->facts.physfn ? NULL : function_named(pci, vf->facts.physfn);
 
 	if (!pf || link_vfs(pci, pf, MAX_VFS) < 0)
 		return pf ? -ENOMEM : 0;
@@ -237,14 +299,11 @@ static int adopt_vf(struct pci_scan *pci, struct function *vf)
 
 static int read_function(struct pci_scan *pci, struct function *function)
 {
-	int result;
+	int result = adapter_scan(&pci->scan, function->dir,
+				  drivers_rdma_of(function->facts.driver), &function->adapter);
 
-	function->driver = link_name(pci, function->dir, "driver");
-	function->physfn = link_name(pci, function->dir, "physfn");
-	result = adapter_scan(&pci->scan, function->dir, drivers_rdma_of(function->driver),
-			      &function->adapter);
 	function->n_own_nets = function->adapter.nets.n;
-	return result < 0 || function->physfn ? result : read_vfs(pci, function);
+	return result < 0 ? result : read_vfs(pci, function);
 }
 
 /* The directory with the interfaces of a VF may be missing altogether; where its
@@ -297,8 +356,8 @@ static bool same_slot(const struct function *a, const struct function *b)
 
 static bool shares_bond(const struct function *a, const struct function *b)
 {
-	return b->adapter.bond && strcmp(a->adapter.bond, b->adapter.bond) == 0 && a->driver &&
-	       b->driver && strcmp(a->driver, b->driver) == 0;
+	return b->adapter.bond && strcmp(a->adapter.bond, b->adapter.bond) == 0 &&
+	       a->facts.driver && b->facts.driver && strcmp(a->facts.driver, b->facts.driver) == 0;
 }
 
 /* A driver that bonds in hardware makes one RDMA device for all ports of the bond and

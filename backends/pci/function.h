@@ -3,14 +3,14 @@
 #pragma once
 
 #include "common/adapter.h"
+#include "pci/facts.h"
 
 struct function {
 	const char *id; /* "0000:3b:00.0" */
 	const char *dir; /* "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0" */
 	const char *class; /* "020000", or NULL */
-	const char *driver; /* NULL while unbound */
-	const char *physfn; /* of a virtual function: its physical one; else NULL */
-	const struct function *pf; /* the same, if it is in the scan */
+	struct facts facts;
+	const struct function *pf; /* of a virtual function, if it is in the scan */
 	const char *vf_index; /* its number there, or NULL */
 	const char *numvfs; /* how many it has now: 'sriov_numvfs', or NULL */
 	bool has_vfs;
@@ -21,6 +21,7 @@ struct function {
 
 struct pci_scan {
 	struct scan scan;
+	struct list entries; /* of bus/pci/devices */
 	struct list functions; /* struct function *, by address */
 	struct list subfunctions; /* struct subfunction * */
 };

@@ -4,23 +4,17 @@
 #include "common/text.h"
 #include "pci/drivers.h"
 
-static const char *read_id(struct pci_scan *pci, const struct function *function,
-			   const char *attribute, char id[TEXT_ID])
+static const char *read_id(const struct sysfs_value *value, char id[TEXT_ID])
 {
-	char text[SYSFS_TEXT];
-
-	if (!sysfs_read_in(pci->scan.sysfs, function->dir, attribute, text) ||
-	    !text_hex_id(text, id))
-		return NULL;
-	return id;
+	return text_hex_id(value->text, id) ? id : NULL;
 }
 
 static const char *note_unbound(struct pci_scan *pci, const struct function *function)
 {
 	char vendor[TEXT_ID];
 	char device[TEXT_ID];
-	const char *wanted = drivers_wanted(read_id(pci, function, "vendor", vendor),
-					    read_id(pci, function, "device", device));
+	const char *wanted = drivers_wanted(read_id(&function->facts.ids[FACTS_VENDOR], vendor),
+					    read_id(&function->facts.ids[FACTS_DEVICE], device));
 
 	if (!wanted)
 		return "no driver is bound; load its network driver";
@@ -29,7 +23,7 @@ static const char *note_unbound(struct pci_scan *pci, const struct function *fun
 
 static const char *note_no_rdma(struct pci_scan *pci, const struct function *function)
 {
-	const char *driver = function->driver;
+	const char *driver = function->facts.driver;
 	const char *rdma = drivers_rdma_of(driver);
 
 	if (drivers_is_passthrough(driver))
@@ -81,5 +75,5 @@ const char *function_note(struct pci_scan *pci, const struct function *function)
 		return note_management(pci, function);
 	if (function->port_owner)
 		return note_bonded(pci, function);
-	return function->driver ? note_no_rdma(pci, function) : note_unbound(pci, function);
+	return function->facts.driver ? note_no_rdma(pci, function) : note_unbound(pci, function);
 }

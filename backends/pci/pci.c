@@ -41,13 +41,11 @@ static void report_pcie(struct report *report, const char *dir)
 	report->device.pcie_path = path + 1;
 }
 
-static void report_ids(struct report *report, const char *dir)
+static void report_facts(struct report *report, const struct facts *facts, const char *dir)
 {
-	report_id(report, dir, "vendor", "vendor");
-	report_id(report, dir, "device", "device");
-	report_id(report, dir, "subsystem_vendor", "subsystem_vendor");
-	report_id(report, dir, "subsystem_device", "subsystem_device");
-	report_numa(report, dir);
+	for (int i = 0; i < FACTS_IDS; i++)
+		report_id_value(report, facts_id_names[i], facts_id_names[i], &facts->ids[i]);
+	report_numa_value(report, &facts->numa_node);
 	report_pcie(report, dir);
 }
 
@@ -73,7 +71,7 @@ static void report_uplink(struct report *report, const struct function *parent)
  * say why. */
 static void say_abi(struct pci_scan *pci, const struct function *function)
 {
-	const char *usual = drivers_uverbs_abi(drivers_rdma_of(function->driver));
+	const char *usual = drivers_uverbs_abi(drivers_rdma_of(function->facts.driver));
 	char version[SYSFS_TEXT];
 
 	for (uint32_t i = 0; usual && i < function->adapter.nodes.n; i++) {
@@ -95,14 +93,14 @@ static int emit_function(struct pci_scan *pci, const struct function *function, 
 	struct report report;
 
 	report_begin(&report, &pci->scan, function->id, function->id);
-	report.device.driver = function->driver;
-	report.device.parent_id = function->physfn;
+	report.device.driver = function->facts.driver;
+	report.device.parent_id = function->facts.physfn;
 	report.device.note = function_note(pci, function);
-	report.device.flags |= function->physfn ? RDMADP_DEVICE_VF : 0;
+	report.device.flags |= function->facts.physfn ? RDMADP_DEVICE_VF : 0;
 	report.device.flags |= function->has_vfs ? RDMADP_DEVICE_PF : 0;
-	report_ids(&report, function->dir);
+	report_facts(&report, &function->facts, function->dir);
 	report_attribute(&report, "class", function->class);
-	report_attribute(&report, "physfn", function->physfn);
+	report_attribute(&report, "physfn", function->facts.physfn);
 	report_pf_names(&report, function->pf);
 	report_uplink(&report, function->pf);
 	report_attribute(&report, "vf_index", function->vf_index);
@@ -128,7 +126,7 @@ static int emit_subfunction(struct pci_scan *pci, const struct subfunction *sub,
 	if (!adapter_usable_rdma(&sub->adapter))
 		report.device.note = sub->driver ? "the sub-function has no RDMA device"
 						 : "no driver is bound to the sub-function";
-	report_ids(&report, sub->parent_dir);
+	report_facts(&report, sub->parent_facts, sub->parent_dir);
 	report_pf_names(&report, function_named(pci, sub->parent));
 	report_uplink(&report, function_named(pci, sub->parent));
 	report_attribute(&report, "sfnum", sub->number);

@@ -8,6 +8,20 @@
 #include "common/text.h"
 #include "pci/drivers.h"
 
+/* Those of the function itself, if that is one which the scan looks at. */
+static const struct facts *facts_of(struct pci_scan *pci, const char *id, const char *dir)
+{
+	const struct function *function = function_named(pci, id);
+	struct facts *facts;
+
+	if (function)
+		return &function->facts;
+	facts = arena_alloc(&pci->scan.arena, sizeof(*facts));
+	if (facts)
+		facts_read(pci->scan.sysfs, dir, &pci->scan.arena, facts);
+	return facts;
+}
+
 static int fill(struct pci_scan *pci, struct subfunction *sub, const char *parent,
 		size_t parent_length)
 {
@@ -18,14 +32,16 @@ static int fill(struct pci_scan *pci, struct subfunction *sub, const char *paren
 	sub->parent_dir = arena_strndup(arena, sub->dir, parent_length);
 	if (!sub->parent || !sub->parent_dir)
 		return -ENOMEM;
+	sub->parent_facts = facts_of(pci, parent, sub->parent_dir);
+	if (!sub->parent_facts)
+		return -ENOMEM;
 	if (sysfs_link_name(pci->scan.sysfs, sub->dir, "driver", text))
 		sub->driver = arena_strdup(arena, text);
-	/* The RDMA driver is that of the function: both share one. */
-	if (!sysfs_link_name(pci->scan.sysfs, sub->parent_dir, "driver", text))
-		text[0] = '\0';
 	if (list_add(arena, &pci->subfunctions, sub) < 0)
 		return -ENOMEM;
-	return adapter_scan(&pci->scan, sub->dir, drivers_rdma_of(text), &sub->adapter);
+	/* The RDMA driver is that of the function: both share one. */
+	return adapter_scan(&pci->scan, sub->dir, drivers_rdma_of(sub->parent_facts->driver),
+			    &sub->adapter);
 }
 
 /* Its text; "" where it is no number now. A class child of a function, such as

@@ -10,6 +10,7 @@ struct subfunction {
 	const char *number; /* 'sfnum', stable below its parent; NULL: it cannot be read */
 	const char *parent; /* the PCI function's address */
 	const char *parent_dir;
+	const struct facts *parent_facts;
 	const char *driver; /* NULL while unbound */
 	struct adapter adapter;
 };
