@@ -219,17 +219,34 @@ static void note_trouble(Plugin *plugin, enum registration_event event, const ch
 		log_warning(is_ours ? plugin->resource : "kubelet", "%s; trying again", detail);
 }
 
+/* Once a second for as long as it goes on: that is for the debug log. */
 static void note_streaming(Plugin *plugin)
 {
 	g_autofree char *count = text_count(plugin->snapshot->slots->len, "device");
+	gboolean restless = registration_is_restless(&plugin->machine);
 
 	nag_over(&plugin->nag);
 	nag_over(&plugin->kubelet->nag);
 	g_clear_pointer(&plugin->last_error, g_free);
-	log_info(plugin->resource,
-		 "Registered device plugin with Kubelet; the kubelet has the list: %s, "
-		 "%" G_GSIZE_FORMAT " healthy",
-		 count, snapshot_n_healthy(plugin->snapshot));
+	log_message(restless ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, plugin->resource,
+		    "Registered device plugin with Kubelet; the kubelet has the list: %s, "
+		    "%" G_GSIZE_FORMAT " healthy",
+		    count, snapshot_n_healthy(plugin->snapshot));
+}
+
+static void note_loss(Plugin *plugin, enum registration_event event)
+{
+	if (event == REGISTRATION_KUBELET)
+		log_info(plugin->resource,
+			 "the kubelet has restarted: offering the resource again");
+	else if (!registration_is_restless(&plugin->machine))
+		log_info(plugin->resource,
+			 "the kubelet has ended its stream: offering the resource again");
+	else if (nag_again(&plugin->restless_nag, "restless", g_get_monotonic_time()))
+		log_warning(plugin->resource,
+			    "the kubelet ends each stream soon after it has opened it: does "
+			    "another plugin register '%s', too? offering it again and again",
+			    plugin->resource);
 }
 
 static void note_change(Plugin *plugin, enum plugin_state before, enum registration_event event)
@@ -244,9 +261,7 @@ static void note_change(Plugin *plugin, enum plugin_state before, enum registrat
 	if (now == PLUGIN_STREAMING)
 		note_streaming(plugin);
 	else if (before == PLUGIN_STREAMING && now != PLUGIN_STOPPING)
-		log_info(plugin->resource, "%s: offering the resource again",
-			 event == REGISTRATION_KUBELET ? "the kubelet has restarted"
-						       : "the kubelet has ended its stream");
+		note_loss(plugin, event);
 }
 
 static void carry_out(Plugin *plugin, guint actions)
@@ -363,6 +378,7 @@ static void plugin_free(gpointer data)
 	snapshot_unref(plugin->snapshot);
 	nag_over(&plugin->nag);
 	nag_over(&plugin->allocate_nag);
+	nag_over(&plugin->restless_nag);
 	g_free(plugin->last_error);
 	g_free(plugin->endpoint_problem);
 	g_free(plugin->resource);

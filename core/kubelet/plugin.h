@@ -45,6 +45,7 @@ struct plugin {
 	gboolean is_unanswered; /* the last Register reached nobody */
 	struct nag nag;
 	struct nag allocate_nag;
+	struct nag restless_nag;
 	char *last_error;
 	guint64 registrations, allocations, failed_allocations;
 };

@@ -5,6 +5,8 @@
 #define LASTING_US ((gint64)5 * G_USEC_PER_SEC)
 /* A kubelet that has accepted a plugin opens its stream within milliseconds. */
 #define NO_STREAM_MS 10000
+/* So many are no accident. */
+#define RESTLESS 5
 /* Below this there is no need to spread attempts over time. */
 #define JITTER_FROM_MS 50
 
@@ -129,6 +131,16 @@ static int set_timer(struct registration *self, enum timer timer, double dice)
 	return delay_of(self, self->attempts++, dice);
 }
 
+static void note_loss(struct registration *self, gint64 now_us)
+{
+	if (now_us - self->stream_us < LASTING_US) {
+		self->short_streams++;
+		return;
+	}
+	self->attempts = 0;
+	self->short_streams = 0;
+}
+
 /* What an event tells, whatever the state. */
 static void note(struct registration *self, enum registration_event event, gint64 now_us)
 {
@@ -136,8 +148,10 @@ static void note(struct registration *self, enum registration_event event, gint6
 		self->served = event == REGISTRATION_SERVED;
 	else if (event == REGISTRATION_STREAM)
 		self->stream_us = now_us;
-	else if (event == REGISTRATION_STREAM_LOST && now_us - self->stream_us >= LASTING_US)
-		self->attempts = 0;
+	else if (event == REGISTRATION_STREAM_LOST)
+		note_loss(self, now_us);
+	else if (event == REGISTRATION_KUBELET)
+		self->short_streams = 0;
 }
 
 /* Kubelets to 1.24 open the stream after the answer to Register, later ones also before
@@ -194,6 +208,11 @@ struct registration_orders registration_handle(struct registration *self,
 gboolean registration_expects_stream(const struct registration *self)
 {
 	return self->expects;
+}
+
+gboolean registration_is_restless(const struct registration *self)
+{
+	return self->short_streams >= RESTLESS;
 }
 
 void registration_switch(struct registration *self, enum registration_way way)

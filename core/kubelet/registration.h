@@ -45,6 +45,7 @@ struct registration {
 	enum plugin_state state;
 	gboolean served; /* our socket is there */
 	guint attempts; /* since the last success that lasted */
+	guint short_streams; /* likewise */
 	gboolean calls; /* a Register is under way */
 	gboolean expects; /* the kubelet is about to open a stream, as far as we know */
 	gint64 stream_us; /* when the newest stream was opened */
@@ -65,6 +66,8 @@ struct registration_orders registration_handle(struct registration *self,
 /* Is a stream that is opened now the kubelet's? It opens one after each Register, or after
  * GetInfo; whoever opens one at another time is somebody else. */
 gboolean registration_expects_stream(const struct registration *self);
+/* The kubelet has ended some streams, one after the other, soon after it had opened them. */
+gboolean registration_is_restless(const struct registration *self);
 /* Changes the way; the state begins anew at IDLE. */
 void registration_switch(struct registration *self, enum registration_way way);
 

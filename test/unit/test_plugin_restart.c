@@ -57,6 +57,36 @@ static void a_lost_stream_is_registered_again(void **state)
 	}
 }
 
+static guint count_in(const char *log, const char *text)
+{
+	g_auto(GStrv) parts = g_strsplit(log, text, -1);
+
+	return g_strv_length(parts) - 1;
+}
+
+/* Two plugins that take a resource from each other would fill the log. */
+static void streams_that_end_again_and_again_are_told_once(void **state)
+{
+	struct plugin_fixture *fixture = *state;
+	struct connection *connection = streaming(fixture);
+
+	capture_start();
+	for (guint i = 2; i <= 11; i++) {
+		connection_close(connection);
+		WAIT_FOR(fixture->fake->registers == i);
+		WAIT_FOR(fake_sees(fixture->fake, 3));
+		connection = fake_last(fixture->fake);
+	}
+	g_autofree char *log = capture_stop();
+
+	assert_int_equal(count_in(log, "the kubelet has ended its stream"), 4);
+	assert_int_equal(count_in(log, "does another plugin register 'rdma/a', too?"), 1);
+	assert_int_equal(count_in(log, "Registered device plugin"), 4);
+	fake_stop(fixture->fake);
+	fake_start(fixture->fake);
+	WAIT_FOR(fake_sees(fixture->fake, 3));
+}
+
 static void a_restarted_kubelet_is_shown_the_list_again(void **state)
 {
 	struct plugin_fixture *fixture = *state;
@@ -382,6 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(a_lost_stream_is_registered_again),
+		FIXTURE_TEST(streams_that_end_again_and_again_are_told_once),
 		FIXTURE_TEST(a_restarted_kubelet_is_shown_the_list_again),
 		FIXTURE_TEST(a_new_socket_counts_although_the_old_stream_lives),
 		FIXTURE_TEST(a_kubelet_that_comes_later_is_met_at_once),

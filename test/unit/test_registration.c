@@ -160,6 +160,25 @@ static void two_that_take_the_stream_from_each_other_slow_down(G_GNUC_UNUSED voi
 	assert_int_equal(last, 750);
 }
 
+static void streams_that_end_soon_make_restless(G_GNUC_UNUSED void **state)
+{
+	struct registration machine = {.state = PLUGIN_REGISTERING, .served = TRUE};
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 4; i++) {
+			lose_stream_after(&machine, SECOND);
+			assert_false(registration_is_restless(&machine));
+		}
+		lose_stream_after(&machine, SECOND);
+		assert_true(registration_is_restless(&machine));
+		if (round == 0)
+			lose_stream_after(&machine, 5 * SECOND);
+		else
+			registration_handle(&machine, REGISTRATION_KUBELET, SECOND, 0);
+		assert_false(registration_is_restless(&machine));
+	}
+}
+
 static void a_new_kubelet_is_tried_at_once(G_GNUC_UNUSED void **state)
 {
 	struct registration machine = {.state = PLUGIN_LISTENING, .served = TRUE, .attempts = MANY};
@@ -312,6 +331,7 @@ int main(void)
 		cmocka_unit_test(attempts_are_quick_at_first_and_go_on_for_ever),
 		cmocka_unit_test(a_stream_that_lasted_is_replaced_at_once),
 		cmocka_unit_test(two_that_take_the_stream_from_each_other_slow_down),
+		cmocka_unit_test(streams_that_end_soon_make_restless),
 		cmocka_unit_test(a_new_kubelet_is_tried_at_once),
 		cmocka_unit_test(a_stream_that_ends_without_a_socket_leads_to_idle),
 		cmocka_unit_test(a_stream_is_the_kubelets_if_it_was_asked_for),
