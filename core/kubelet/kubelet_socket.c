@@ -113,7 +113,8 @@ gboolean kubelet_socket_check(const KubeletSocket *socket, GError **error)
 	    socket_file_is_trusted(&status))
 		return check_access(socket, error);
 	g_set_error(error, KUBELET_SOCKET_ERROR, KUBELET_SOCKET_ERROR_UNUSABLE,
-		    "'%s' is %s of uid %u, not the kubelet's: nothing is registered there",
-		    socket->path, socket_file_kind(&status), status.st_uid);
+		    "'%s' is %s of uid %u%s, not the kubelet's: nothing is registered there",
+		    socket->path, socket_file_kind(&status), status.st_uid,
+		    socket_file_uid_hint(status.st_uid));
 	return FALSE;
 }

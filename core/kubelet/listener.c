@@ -94,9 +94,9 @@ static int directory_open(const char *dir, GError **error)
 		return fd;
 	g_set_error(
 		error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY,
-		"directory '%s' belongs to uid %u and has mode %04o: it must belong to root or to "
-		"us and not be writable for everybody",
-		dir, status.st_uid, status.st_mode & 07777);
+		"directory '%s' belongs to uid %u%s and has mode %04o: it must belong to root or "
+		"to us and not be writable for everybody",
+		dir, status.st_uid, socket_file_uid_hint(status.st_uid), status.st_mode & 07777);
 	close(fd);
 	return -1;
 }
@@ -257,9 +257,10 @@ static gboolean is_trusted_peer(Listener *self, int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
 	    (peer.uid == 0 || peer.uid == geteuid()))
 		return TRUE;
-	text = g_strdup_printf("refused a connection to '%s' of process %d with uid %u: only root "
-			       "may connect",
-			       self->path, peer.pid, peer.uid);
+	text = g_strdup_printf(
+		"refused a connection to '%s' of process %d with uid %u%s: only root "
+		"may connect",
+		self->path, peer.pid, peer.uid, socket_file_uid_hint(peer.uid));
 	complain(self, text);
 	return FALSE;
 }

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* What the kernel shows for it (kernel.overflowuid), and the host's "nobody". */
+#define UNKNOWN_UID 65534
+
 gboolean socket_file_fail(GError **error, enum listener_error code, const char *what,
 			  const char *path, int error_number)
 {
@@ -22,6 +25,13 @@ const char *socket_file_kind(const struct stat *status)
 	if (S_ISLNK(status->st_mode))
 		return "a symbolic link (which is not followed)";
 	return S_ISDIR(status->st_mode) ? "a directory" : "a file";
+}
+
+const char *socket_file_uid_hint(uid_t uid)
+{
+	return uid == UNKNOWN_UID ? " (nobody, or root of the host seen from another user "
+				    "namespace: the pod must not have hostUsers: false)"
+				  : "";
 }
 
 gboolean socket_file_is_trusted(const struct stat *status)
@@ -99,9 +109,10 @@ gboolean socket_file_vacate(int dir_fd, const char *name, const char *path, GErr
 	if (S_ISSOCK(status.st_mode) && socket_file_is_trusted(&status))
 		return socket_file_remove_stale(dir_fd, name, path, &status, error);
 	g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_FOREIGN,
-		    "'%s' is %s of uid %u and is left alone: remove it so that this name can be "
-		    "served",
-		    path, socket_file_kind(&status), status.st_uid);
+		    "'%s' is %s of uid %u%s and is left alone: remove it so that this name can "
+		    "be served",
+		    path, socket_file_kind(&status), status.st_uid,
+		    socket_file_uid_hint(status.st_uid));
 	return FALSE;
 }
 

@@ -12,6 +12,9 @@ gboolean socket_file_fail(GError **error, enum listener_error code, const char *
 			  const char *path, int error_number);
 /* For messages: "a socket", "a directory" and the like. */
 const char *socket_file_kind(const struct stat *status);
+/* Follows a uid in messages: what to do about one that stands for all that this user
+ * namespace does not know, "" for others. */
+const char *socket_file_uid_hint(uid_t uid);
 /* Root's or our own. */
 gboolean socket_file_is_trusted(const struct stat *status);
 gboolean socket_file_is_same(const struct stat *a, const struct stat *b);

@@ -80,6 +80,14 @@ static void what_is_in_the_way_is_called_by_its_name(void **state)
 	}
 }
 
+static void a_user_of_another_namespace_is_explained(void **state)
+{
+	(void)state;
+	assert_string_equal(socket_file_uid_hint(0), "");
+	assert_string_equal(socket_file_uid_hint(1000), "");
+	assert_non_null(strstr(socket_file_uid_hint(65534), "hostUsers"));
+}
+
 static void a_rename_replaces_nothing(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -174,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		cmocka_unit_test(what_is_in_the_way_is_called_by_its_name),
+		cmocka_unit_test(a_user_of_another_namespace_is_explained),
 		TEST(a_rename_replaces_nothing),
 		TEST(a_file_system_without_flags_will_do),
 		TEST(another_error_is_told),
