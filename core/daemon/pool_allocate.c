@@ -6,14 +6,28 @@
 #include "edge/log.h"
 #include "model/exclusive.h"
 
+/* Variables would have the name that the RDMA device had. */
+static gboolean pool_tells_names(const Pool *pool)
+{
+	return resource_is_exclusive(pool_resource(pool)) || pool->config->env_hca_list != NULL;
+}
+
 static char *pool_resolve(const struct char_file *file, gpointer data, GError **error)
 {
 	Pool *pool = data;
-	char *path = node_check_resolve(pool->host->node_check, file, error);
+	NodeCheck *check = pool->host->node_check;
+	GError *problem = NULL;
+	char *path = node_check_resolve(check, file, &problem);
 
 	/* What the last scan saw is no longer so: look again soon. */
 	if (path == NULL || strcmp(path, file->host_path) != 0)
 		pool->host->rescan(pool, pool->host->data);
+	if (path == NULL && !pool_tells_names(pool))
+		path = node_check_resolve_renamed(check, file);
+	if (path == NULL)
+		g_propagate_error(error, problem);
+	else
+		g_clear_error(&problem);
 	return path;
 }
 

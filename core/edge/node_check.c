@@ -125,31 +125,40 @@ static gboolean same_kind(const char *a, const char *b)
 	return a_length == b_length && strncmp(a, b, a_length) == 0;
 }
 
-/* The entry beside 'dir' that now belongs to the file's RDMA device. Only uverbs is
- * one per RDMA device; umad and issm are one per port and wait for the next scan. */
-static char *sibling_find(const NodeCheck *check, const struct char_file *file)
+/* The uverbs of the bus device that the file is of, itself included (char *). Only uverbs
+ * is one per RDMA device; umad and issm are one per port and wait for the next scan. */
+static GPtrArray *uverbs_beside(const NodeCheck *check, const struct char_file *file)
 {
 	g_autofree char *parent = g_path_get_dirname(file->sysfs_dir);
 	g_autofree char *base = g_path_get_basename(file->sysfs_dir);
-	int fd = openat(check->sysfs_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *found = NULL;
+	GPtrArray *dirs = g_ptr_array_new_with_free_func(g_free);
 	struct dirent *entry;
 	DIR *stream;
+	int fd;
 
-	if (fd < 0 || !g_str_has_prefix(base, "uverbs")) {
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	stream = fdopendir(fd);
-	while (found == NULL && (entry = readdir(stream)) != NULL) {
-		g_autofree char *dir = g_build_filename(parent, entry->d_name, NULL);
+	if (!g_str_has_prefix(base, "uverbs"))
+		return dirs;
+	fd = openat(check->sysfs_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	stream = fd < 0 ? NULL : fdopendir(fd);
+	while (stream != NULL && (entry = readdir(stream)) != NULL)
+		if (same_kind(base, entry->d_name))
+			g_ptr_array_add(dirs, g_build_filename(parent, entry->d_name, NULL));
+	if (stream != NULL)
+		closedir(stream);
+	else if (fd >= 0)
+		close(fd);
+	return dirs;
+}
 
-		if (same_kind(base, entry->d_name) && file_belongs(check, dir, file->rdma_device))
-			found = g_steal_pointer(&dir);
-	}
-	closedir(stream);
-	return found;
+/* The one of them that now belongs to the file's RDMA device. */
+static char *sibling_find(const NodeCheck *check, const struct char_file *file)
+{
+	g_autoptr(GPtrArray) dirs = uverbs_beside(check, file);
+
+	for (guint i = 0; i < dirs->len; i++)
+		if (file_belongs(check, dirs->pdata[i], file->rdma_device))
+			return g_strdup(dirs->pdata[i]);
+	return NULL;
 }
 
 /* A kernel that has RDMA nodes shows their directory in its /dev. One without it may be
@@ -259,6 +268,23 @@ char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError 
 		}
 	}
 	if (!dev_node_matches(check, file->dev_name, dev_major, dev_minor, error))
+		return NULL;
+	return g_strdup(file->host_path);
+}
+
+char *node_check_resolve_renamed(NodeCheck *check, const struct char_file *file)
+{
+	char ibdev[ATTRIBUTE_SIZE];
+	g_autoptr(GPtrArray) dirs = NULL;
+	guint dev_major;
+	guint dev_minor;
+
+	if (file->sysfs_dir == NULL || check->sysfs_fd < 0 ||
+	    !attribute_read(check, file->sysfs_dir, "ibdev", ibdev) ||
+	    !number_read(check, file->sysfs_dir, &dev_major, &dev_minor))
+		return NULL;
+	dirs = uverbs_beside(check, file);
+	if (dirs->len != 1 || !dev_node_matches(check, file->dev_name, dev_major, dev_minor, NULL))
 		return NULL;
 	return g_strdup(file->host_path);
 }

@@ -31,6 +31,11 @@ void node_check_forget(NodeCheck *check);
  * the right number. */
 char *node_check_resolve(NodeCheck *check, const struct char_file *file, GError **error);
 
+/* The host path of a uverbs node whose RDMA device has another name by now, as udev gives
+ * them: it must be the only one of its bus device. NULL if it is not so. For containers
+ * that are not told the name. */
+char *node_check_resolve_renamed(NodeCheck *check, const struct char_file *file);
+
 /* 'data' is the NodeCheck. NULL, or what is wrong with the node that pods would get now.
  * Nothing is where sysfs no longer says what the last scan saw (the next one will see),
  * and where the device root lacks the whole directory. */

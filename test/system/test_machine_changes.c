@@ -58,6 +58,28 @@ static void allocate(const char *answer)
 	assert_true(process_has_said(node->kubelet, answer));
 }
 
+/* --- names --- */
+
+#define RENAMED                                                                                    \
+	"remove sys/class/infiniband/mlx5_0\n"                                                     \
+	"remove sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/infiniband/mlx5_0\n"              \
+	"ib 0000:3b:00.0 rocep59s0f0 ll=Ethernet ndev=ens1f0np0\n"                                 \
+	"file sys/class/infiniband_verbs/uverbs0/ibdev = rocep59s0f0\n"
+
+/* Between a new name and the scan that sees it no pod is refused that is not told names. */
+static void a_renamed_rdma_device_is_given_at_once(void **state)
+{
+	(void)state;
+	start(MACHINES "f01-roce-no-issm.txt",
+	      "{\"periodicUpdateInterval\":0,\"configList\":[{\"resourceName\":\"r\","
+	      "\"selectors\":{\"ifNames\":[\"ens1f0np0\"]}}]}");
+	node_kubelet_says(node, LIST(1, 1));
+	fixture_apply(node->root, RENAMED);
+	node_command(node, "allocate rdma/r 1 a");
+	node_kubelet_says(node, ALLOCATED(FILE("rdma_cm") "," FILE("uverbs0")));
+	stop();
+}
+
 /* --- virtual functions --- */
 
 #define PF_DIR "sys/devices/pci0000:00/0000:12:00.0"
@@ -208,6 +230,7 @@ static void an_entity_gets_the_number_of_another(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_renamed_rdma_device_is_given_at_once),
 		TEST(virtual_functions_are_made_anew_in_another_number),
 		TEST(a_bond_is_made_and_broken),
 		TEST(a_subfunction_comes_back_under_another_name),

@@ -244,6 +244,43 @@ static void a_dev_of_its_own_says_nothing(void **state)
 	fixture_remove(root);
 }
 
+/* The name of its RDMA device is another one; the node is what it was. */
+static void a_renamed_device_keeps_its_node(void **state)
+{
+	static const struct {
+		const char *change, *path;
+	} changes[] = {
+		{"", "/dev/infiniband/uverbs0"},
+		{"file sys/class/infiniband_verbs/uverbs0/ibdev = rocep59s0\n",
+		 "/dev/infiniband/uverbs0"},
+		/* two of one function could have changed places */
+		{"uverbs 0000:3b:00.0 7 mlx5_7\n", NULL},
+		{"remove sys/devices/pci0000:00/0000:3b:00.0/infiniband_verbs/uverbs7\n",
+		 "/dev/infiniband/uverbs0"},
+		{"remove sys/devices/pci0000:00/0000:3b:00.0/infiniband_verbs/uverbs0/dev\n", NULL},
+	};
+	g_autofree char *root = fixture_new(machine);
+	g_autofree char *sysfs = g_build_filename(root, "sys", NULL);
+	g_autoptr(NodeCheck) check = node_check_new(sysfs, "");
+	struct char_file file = uverbs0;
+
+	(void)state;
+	file.sysfs_dir = (char *)"devices/pci0000:00/0000:3b:00.0/infiniband_verbs/uverbs0";
+	for (gsize i = 0; i < G_N_ELEMENTS(changes); i++) {
+		g_autofree char *path = NULL;
+
+		fixture_apply(root, changes[i].change);
+		path = node_check_resolve_renamed(check, &file);
+		if (changes[i].path == NULL)
+			assert_null(path);
+		else
+			assert_string_equal(path, changes[i].path);
+	}
+	assert_null(node_check_resolve_renamed(check, &umad0));
+	assert_null(node_check_resolve_renamed(check, &rdma_cm));
+	fixture_remove(root);
+}
+
 static void extra_devices_are_character_devices_only(void **state)
 {
 	const char *const globs[] = {"/dev/hns_*", "/dev/hns_0", NULL};
@@ -279,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_node_is_looked_at_where_pods_would_get_it),
 		cmocka_unit_test(roots_that_come_late_or_are_replaced_are_taken),
 		cmocka_unit_test(a_dev_of_its_own_says_nothing),
+		cmocka_unit_test(a_renamed_device_keeps_its_node),
 		cmocka_unit_test(extra_devices_are_character_devices_only),
 	};
 
