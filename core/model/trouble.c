@@ -84,7 +84,7 @@ static void append_effect(GString *text, const ResourceConfig *config, GPtrArray
 		n_bad += is_bad(g_ptr_array_index(hcas, i), exclusive) ? 1 : 0;
 	if (hcas->len == 1)
 		g_string_append(text, "its only HCA cannot be used");
-	else if (n_bad == hcas->len || exclusive)
+	else if (n_bad == hcas->len)
 		g_string_append_printf(text, "none of its %u HCAs can be used", hcas->len);
 	else if (config->health_policy == HEALTH_ANY_DEVICE)
 		g_string_append_printf(text,
