@@ -49,7 +49,7 @@ static Settings *check_settings(struct checked *checked, const Options *options)
 	const char *path = options_config(options);
 	checked_begin(checked, path);
 	checked->is_missing = options->config == NULL && !g_file_test(path, G_FILE_TEST_EXISTS);
-	return options_settings(options, checked->findings);
+	return options_settings(options, FALSE, checked->findings);
 }
 
 static ResourceFile *check_resources(struct checked *checked, const char *path)

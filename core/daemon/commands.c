@@ -25,7 +25,7 @@ void commands_be_quiet(void)
 Settings *commands_settings(const Options *options)
 {
 	g_autoptr(GPtrArray) findings = findings_new();
-	Settings *settings = options_settings(options, findings);
+	Settings *settings = options_settings(options, FALSE, findings);
 
 	commands_print_errors(options_config(options), findings);
 	commands_be_quiet();

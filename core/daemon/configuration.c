@@ -13,6 +13,7 @@ struct configuration {
 	Settings *settings;
 	ResourceFile *file;
 	FileWatch *settings_watch, *file_watch;
+	gboolean has_settings_file; /* there was one when it was read last */
 	void (*on_changed)(gpointer data);
 	void (*on_refused)(gpointer data);
 	gpointer data;
@@ -53,15 +54,24 @@ static void findings_say(const char *path, GPtrArray *findings, char **first_err
 	g_ptr_array_set_size(findings, 0);
 }
 
-static void read_settings(struct reading *reading, const Options *options, gboolean is_first)
+/* What was in force must not become the defaults only because its file is away for a
+ * moment. */
+static void read_settings(struct reading *reading, const Configuration *configuration)
 {
+	const Options *options = configuration->options;
+	gboolean is_first = configuration->settings == NULL;
 	g_autoptr(GPtrArray) findings = findings_new();
 
-	reading->settings = options_settings(options, findings);
+	reading->settings = options_settings(options, configuration->has_settings_file, findings);
 	if (reading->settings != NULL && is_first)
 		log_setup(reading->settings->log_level, reading->settings->log_format,
 			  g_getenv("NODE_NAME"));
 	findings_say(options_config(options), findings, &reading->error);
+}
+
+static gboolean has_settings_file(const Configuration *configuration)
+{
+	return g_file_test(options_config(configuration->options), G_FILE_TEST_EXISTS);
 }
 
 static void read_resources(struct reading *reading, const char *path)
@@ -95,7 +105,7 @@ static gboolean read_first(Configuration *configuration, struct reading *reading
 	const Options *options = configuration->options;
 
 	configuration->settings_watch = watch_file(configuration, options_config(options));
-	read_settings(reading, options, TRUE);
+	read_settings(reading, configuration);
 	if (reading->settings == NULL)
 		return FALSE;
 	configuration->file_watch = watch_file(configuration, reading->settings->resources);
@@ -116,6 +126,7 @@ Configuration *configuration_read(const Options *options)
 	}
 	configuration->settings = reading.settings;
 	configuration->file = reading.file;
+	configuration->has_settings_file = has_settings_file(configuration);
 	configuration->changed_us = g_get_real_time();
 	return g_steal_pointer(&configuration);
 }
@@ -178,6 +189,7 @@ static void accept(Configuration *configuration, struct reading *reading)
 	take_settings(configuration, reading->settings);
 	resource_file_free(configuration->file);
 	configuration->file = g_steal_pointer(&reading->file);
+	configuration->has_settings_file = has_settings_file(configuration);
 	configuration->reloads++;
 	configuration->changed_us = g_get_real_time();
 	configuration->refused_us = 0;
@@ -190,7 +202,7 @@ void configuration_reload(Configuration *configuration)
 	struct reading reading = {0};
 	gboolean good;
 
-	read_settings(&reading, configuration->options, FALSE);
+	read_settings(&reading, configuration);
 	if (reading.settings != NULL)
 		read_resources(&reading, configuration->settings->resources);
 	good = reading.error == NULL;

@@ -140,10 +140,10 @@ const char *options_config(const Options *options)
 	return options->config != NULL ? options->config : SETTINGS_DEFAULT_PATH;
 }
 
-Settings *options_settings(const Options *options, GPtrArray *findings)
+Settings *options_settings(const Options *options, gboolean must_exist, GPtrArray *findings)
 {
-	g_autoptr(Settings) settings =
-		settings_read(options_config(options), options->config != NULL, findings);
+	g_autoptr(Settings) settings = settings_read(
+		options_config(options), must_exist || options->config != NULL, findings);
 
 	/* options_parse has seen that they can be applied. */
 	if (settings != NULL)

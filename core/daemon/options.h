@@ -33,5 +33,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Options, options_free)
 const char *options_config(const Options *options);
 
 /* Settings with the command line on top. NULL if a finding is an error. The options
- * themselves were checked when they were parsed. */
-Settings *options_settings(const Options *options, GPtrArray *findings);
+ * themselves were checked when they were parsed. A file that is missing counts as empty,
+ * unless --config names it or 'must_exist'. */
+Settings *options_settings(const Options *options, gboolean must_exist, GPtrArray *findings);

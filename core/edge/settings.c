@@ -47,10 +47,19 @@ static char *set_value(Settings *settings, const struct setting_key *key, config
 
 static void report_unknown(struct reader *reader, const config_setting_t *setting, const char *path)
 {
+	static const char *const directories[] = {"kubelet_dir", "kubelet.dir", "kubelet.root_dir",
+						  "kubelet_root", NULL};
 	const char *nearest = settings_nearest_key(path);
-	g_autofree char *what = nearest == NULL
-					? g_strdup("unknown key; rdmadp.conf(5) lists all")
-					: g_strdup_printf("unknown key; did you mean %s?", nearest);
+	g_autofree char *what = NULL;
+
+	if (g_strv_contains(directories, path))
+		what = g_strdup("unknown key; the directories below the kubelet's are "
+				"kubelet.device_plugins_dir, kubelet.plugins_registry_dir and "
+				"kubelet.pod_resources_socket");
+	else if (nearest == NULL)
+		what = g_strdup("unknown key; rdmadp.conf(5) lists all");
+	else
+		what = g_strdup_printf("unknown key; did you mean %s?", nearest);
 	report(reader, setting, path, what);
 }
 
@@ -132,7 +141,10 @@ Settings *settings_parse(const char *text, gsize length, const char *dir, GPtrAr
 {
 	guint errors_before = findings_count(findings, FINDING_ERROR);
 	g_autoptr(Settings) settings = settings_new();
-	if (memchr(text, '\0', length) != NULL)
+	if (g_str_has_prefix(text, "\xef\xbb\xbf"))
+		findings_add(findings, FINDING_ERROR,
+			     "begins with a byte order mark (BOM); save it as UTF-8 without BOM");
+	else if (memchr(text, '\0', length) != NULL)
 		findings_add(findings, FINDING_ERROR, "has a zero byte and is not a text file");
 	else if (settings_scan(text, dir, findings))
 		read_all(text, dir, settings, findings);
@@ -143,8 +155,6 @@ Settings *settings_parse(const char *text, gsize length, const char *dir, GPtrAr
 
 Settings *settings_read(const char *path, gboolean must_exist, GPtrArray *findings)
 {
-	if (!must_exist && !g_file_test(path, G_FILE_TEST_EXISTS))
-		return settings_new();
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 	g_autofree char *dir = g_path_get_dirname(path);
@@ -152,6 +162,8 @@ Settings *settings_read(const char *path, gboolean must_exist, GPtrArray *findin
 	text = small_file_read(path, SETTINGS_LARGEST_FILE, &length, &error);
 	if (text != NULL)
 		return settings_parse(text, length, dir, findings);
+	if (!must_exist && g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		return settings_new();
 	findings_add(findings, FINDING_ERROR, "cannot be read: %s", error->message);
 	return NULL;
 }

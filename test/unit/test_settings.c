@@ -216,6 +216,12 @@ static const struct {
 	 "line 1: syntax error on this line or at the end of the one before; settings are "
 	 "written key = value; with text in double quotes, and those of a group "
 	 "group = { key = value; };\n"},
+	{"\xef\xbb\xbfresources = \"/x\";",
+	 "begins with a byte order mark (BOM); save it as UTF-8 without BOM\n"},
+	{"kubelet = { dir = \"/data/kubelet\"; };",
+	 "line 1: kubelet.dir: unknown key; the directories below the kubelet's are "
+	 "kubelet.device_plugins_dir, kubelet.plugins_registry_dir and "
+	 "kubelet.pod_resources_socket\n"},
 	{"@include \"x.conf\"\n",
 	 "line 1: '/nonexistent/x.conf' cannot be included: No such file or directory\n"},
 	{"@include \"a\\\"b\"\n", "line 1: '/nonexistent/a\\' cannot be included: its name has a "
@@ -392,10 +398,15 @@ static void a_missing_file_is_an_error_only_if_asked_for(void **state)
 	assert_null(settings_read(missing, TRUE, findings));
 	assert_null(settings_read(*state, TRUE, findings));
 	assert_null(settings_read(*state, FALSE, findings));
+	/* what cannot be looked at is not missing */
+	g_autofree char *file = write_file(state, "file", "");
+	g_autofree char *below = g_build_filename(file, "rdmadp.conf", NULL);
+	assert_null(settings_read(below, FALSE, findings));
 	g_autofree char *text = all_findings(findings);
 	assert_string_equal(text, "cannot be read: No such file or directory\n"
 				  "cannot be read: it is a directory\n"
-				  "cannot be read: it is a directory\n");
+				  "cannot be read: it is a directory\n"
+				  "cannot be read: Not a directory\n");
 }
 
 static void endless_files_are_not_read(void **state)
