@@ -208,7 +208,7 @@ static void call_free(struct call *call)
 static void on_answered(struct tag *tag, gboolean ok)
 {
 	(void)ok;
-	call_free((struct call *)((char *)tag - G_STRUCT_OFFSET(struct call, done)));
+	call_free((struct call *)(void *)((char *)tag - G_STRUCT_OFFSET(struct call, done)));
 }
 
 static void answer(struct call *call, grpc_byte_buffer *message, grpc_status_code status)
@@ -238,7 +238,8 @@ static void send_list(struct call *call)
 
 static void on_sent(struct tag *tag, gboolean ok)
 {
-	struct call *call = (struct call *)((char *)tag - G_STRUCT_OFFSET(struct call, sent));
+	struct call *call =
+		(struct call *)(void *)((char *)tag - G_STRUCT_OFFSET(struct call, sent));
 
 	g_clear_pointer(&call->sending, grpc_byte_buffer_destroy);
 	if (call->over)
@@ -249,7 +250,8 @@ static void on_sent(struct tag *tag, gboolean ok)
 
 static void on_stream_over(struct tag *tag, gboolean ok)
 {
-	struct call *call = (struct call *)((char *)tag - G_STRUCT_OFFSET(struct call, done));
+	struct call *call =
+		(struct call *)(void *)((char *)tag - G_STRUCT_OFFSET(struct call, done));
 
 	(void)ok;
 	g_ptr_array_remove(call->server->streams, call);
@@ -296,7 +298,8 @@ static void on_arrived(struct tag *tag, gboolean ok)
 {
 	static void (*const handlers[METHODS])(struct call * call) = {send_options, open_stream,
 								      allocate};
-	struct call *call = (struct call *)((char *)tag - G_STRUCT_OFFSET(struct call, arrived));
+	struct call *call =
+		(struct call *)(void *)((char *)tag - G_STRUCT_OFFSET(struct call, arrived));
 
 	if (!ok)
 		g_error("the server is gone");

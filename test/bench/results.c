@@ -83,7 +83,7 @@ static int compare(gconstpointer a, gconstpointer b)
 double results_percentile(GArray *doubles, double share)
 {
 	if (doubles->len == 0)
-		return NAN;
+		return (double)NAN;
 	g_array_sort(doubles, compare);
 	guint index = (guint)ceil(share * doubles->len);
 

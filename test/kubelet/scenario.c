@@ -207,7 +207,7 @@ static void report(struct scenario *scenario, const struct scenario_entry *entry
 	guint n = scenario->times->len;
 	g_array_sort(scenario->times, compare_times);
 	if (n > 0) {
-		const double *times = (const double *)scenario->times->data;
+		const double *times = (const double *)(const void *)scenario->times->data;
 		json_object_update_new(fields,
 				       json_pack("{s:i, s:f, s:f}", "times", (int)n, "median_ms",
 						 times[n / 2], "worst_ms", times[n - 1]));

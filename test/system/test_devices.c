@@ -277,7 +277,7 @@ static void rdma_devices_in_pods_cost_no_device(void **state)
 static void a_scan_that_is_asked_for_comes_before_health(void **state)
 {
 	struct node *node = node_new(MACHINES "f05-vf-netdev-in-pod.txt");
-	g_autofree char *resources = g_strconcat(WITHOUT_POLLS, VFS_OF_IBS1 + 1, NULL);
+	g_autofree char *resources = g_strconcat(WITHOUT_POLLS, &VFS_OF_IBS1[1], NULL);
 	(void)state;
 	node_resources(node, resources);
 	node_start_kubelet(node, NULL);

@@ -100,7 +100,8 @@ static void every_kind_of_change_is_told(void **state)
 		g_autofree char *path = g_build_filename(root, "sys/config.json", NULL);
 		struct seen seen = {g_main_loop_new(NULL, FALSE), 0};
 		g_autoptr(GError) error = NULL;
-		g_autoptr(FileWatch) watch = file_watch_new(path, on_change, &seen, &error);
+		g_autoptr(FileWatch) watch G_GNUC_UNUSED =
+			file_watch_new(path, on_change, &seen, &error);
 		guint expected = 0;
 
 		assert_non_null(watch);
@@ -125,7 +126,7 @@ static void other_files_are_nobodys_business(void **state)
 	g_autofree char *root = fixture_new("file sys/config.json = one\n");
 	g_autofree char *path = g_build_filename(root, "sys/config.json", NULL);
 	struct seen seen = {g_main_loop_new(NULL, FALSE), 0};
-	g_autoptr(FileWatch) watch = file_watch_new(path, on_change, &seen, NULL);
+	g_autoptr(FileWatch) watch G_GNUC_UNUSED = file_watch_new(path, on_change, &seen, NULL);
 
 	(void)state;
 	fixture_apply(root, "file sys/other = x\n");
@@ -144,7 +145,7 @@ static void permissions_and_hidden_changes_are_told(void **state)
 	g_autofree char *root = fixture_new("file sys/config.json = one\n");
 	g_autofree char *path = g_build_filename(root, "sys/config.json", NULL);
 	struct seen seen = {g_main_loop_new(NULL, FALSE), 0};
-	g_autoptr(FileWatch) watch = file_watch_new(path, on_change, &seen, NULL);
+	g_autoptr(FileWatch) watch G_GNUC_UNUSED = file_watch_new(path, on_change, &seen, NULL);
 	struct stat before;
 
 	(void)state;
@@ -174,7 +175,8 @@ static void who_has_not_finished_is_waited_for(void **state)
 		g_autofree char *root = fixture_new("file sys/config.json = one\n");
 		g_autofree char *path = g_build_filename(root, "sys/config.json", NULL);
 		struct seen seen = {g_main_loop_new(NULL, FALSE), 0};
-		g_autoptr(FileWatch) watch = file_watch_new(path, on_change, &seen, NULL);
+		g_autoptr(FileWatch) watch G_GNUC_UNUSED =
+			file_watch_new(path, on_change, &seen, NULL);
 		FILE *file;
 
 		fixture_delete(root, "sys/config.json");
@@ -199,7 +201,7 @@ static void one_that_stays_empty_is_told(void **state)
 	g_autofree char *root = fixture_new("file sys/config.json = one\n");
 	g_autofree char *path = g_build_filename(root, "sys/config.json", NULL);
 	struct seen seen = {g_main_loop_new(NULL, FALSE), 0};
-	g_autoptr(FileWatch) watch = file_watch_new(path, on_change, &seen, NULL);
+	g_autoptr(FileWatch) watch G_GNUC_UNUSED = file_watch_new(path, on_change, &seen, NULL);
 
 	(void)state;
 	fixture_delete(root, "sys/config.json");
@@ -217,7 +219,7 @@ static void what_is_not_heard_is_seen_by_a_look(void **state)
 	g_autofree char *path = g_build_filename(root, "sys/config.json", NULL);
 	g_autofree char *other = g_build_filename(root, "sys/a", NULL);
 	struct seen seen = {g_main_loop_new(NULL, FALSE), 0};
-	g_autoptr(FileWatch) watch = file_watch_new(path, on_change, &seen, NULL);
+	g_autoptr(FileWatch) watch G_GNUC_UNUSED = file_watch_new(path, on_change, &seen, NULL);
 
 	(void)state;
 	file_watch_look(watch);

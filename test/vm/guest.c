@@ -53,7 +53,7 @@ static char *run(const char *command)
 static void do_each(const char *const *commands)
 {
 	for (gsize i = 0; commands[i]; i++) {
-		g_autofree char *output = run(commands[i]);
+		g_autofree char *output G_GNUC_UNUSED = run(commands[i]);
 		print_message("%s\n", commands[i]);
 	}
 }
@@ -90,7 +90,7 @@ static void delete_rdma_devices(void)
 	g_autoptr(GDir) dir = g_dir_open("/sys/class/infiniband", 0, NULL);
 	for (const char *name; (name = g_dir_read_name(dir));) {
 		g_autofree char *command = g_strdup_printf("rdma link delete %s", name);
-		g_autofree char *output = run(command);
+		g_autofree char *output G_GNUC_UNUSED = run(command);
 	}
 }
 
