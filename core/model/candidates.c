@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/misplaced.h"
 #include "model/selector_list.h"
 #include "model/suggest.h"
 #include "model/vf_range.h"
@@ -52,20 +53,24 @@ static void add_seen(GPtrArray *values, const struct selector_list *list, const 
 		selector_add_once(values, g_ptr_array_index(seen, i));
 }
 
+static GPtrArray *passing_others(const struct search *search, guint list)
+{
+	GPtrArray *passing = g_ptr_array_new();
+
+	for (guint i = 0; i < search->devices->len; i++)
+		if (passes_others(search, g_ptr_array_index(search->devices, i), list))
+			g_ptr_array_add(passing, g_ptr_array_index(search->devices, i));
+	return passing;
+}
+
 /* What the devices that pass the other lists have; returns how many these are. */
 static guint seen_in_others(const struct search *search, guint list, GPtrArray *values)
 {
-	guint n = 0;
+	g_autoptr(GPtrArray) passing = passing_others(search, list);
 
-	for (guint i = 0; i < search->devices->len; i++) {
-		const Device *device = g_ptr_array_index(search->devices, i);
-
-		if (!passes_others(search, device, list))
-			continue;
-		add_seen(values, list_at(search, list), device);
-		n++;
-	}
-	return n;
+	for (guint i = 0; i < passing->len; i++)
+		add_seen(values, list_at(search, list), g_ptr_array_index(passing, i));
+	return passing->len;
 }
 
 static void append_values(GString *text, GPtrArray *values)
@@ -178,6 +183,14 @@ static void append_childless(GString *text, const struct search *search,
 		}
 }
 
+static void append_misplaced(GString *text, GPtrArray *devices, const struct selector_list *list)
+{
+	g_autofree char *remark = misplaced_remark(devices, list);
+
+	if (remark != NULL)
+		g_string_append(text, remark);
+}
+
 static GString *text_new(const struct search *search, const struct selector_list *list)
 {
 	g_autofree char *name = selector_list_name(list);
@@ -261,6 +274,7 @@ static void explain_list(const struct search *search, guint index, const struct 
 	append_representors(text, search, list);
 	append_management(text, search, list);
 	append_childless(text, search, list);
+	append_misplaced(text, search->devices, list);
 	tell(search, text);
 }
 
@@ -316,6 +330,7 @@ static void explain_combination(const struct search *search)
 
 	for (guint i = 0; i < search->lists->len; i++) {
 		g_autoptr(GPtrArray) values = g_ptr_array_new_with_free_func(g_free);
+		g_autoptr(GPtrArray) passing = passing_others(search, i);
 		GString *text;
 
 		if (seen_in_others(search, i, values) == 0)
@@ -324,6 +339,7 @@ static void explain_combination(const struct search *search)
 		g_string_append(text, " match none of the devices that pass the other lists; these "
 				      "have ");
 		append_values(text, values);
+		append_misplaced(text, passing, list_at(search, i));
 		tell(search, text);
 		told++;
 	}
