@@ -140,6 +140,11 @@ static char *all_findings(GPtrArray *findings)
 	return g_string_free(out, FALSE);
 }
 
+#define SYNTAX_ERROR                                                                               \
+	"line 1: syntax error on this line or at the end of the one before; settings are written " \
+	"key = value; with text in double quotes, and those of a group group = { key = value; "    \
+	"};\n"
+
 static const struct {
 	const char *text, *want;
 } wrong_files[] = {
@@ -212,10 +217,7 @@ static const struct {
 	{"log = { };\n/* level = 3\n\n", "line 2: the comment that begins here has no end (*/)\n"},
 	{"resources = \"/x\"; resources = \"/y\";", "line 1: this key is there twice\n"},
 	{"log = { }\nlog = { }", "line 2: this key is there twice\n"},
-	{"resources = /x;",
-	 "line 1: syntax error on this line or at the end of the one before; settings are "
-	 "written key = value; with text in double quotes, and those of a group "
-	 "group = { key = value; };\n"},
+	{"resources = /x;", SYNTAX_ERROR},
 	{"\xef\xbb\xbfresources = \"/x\";",
 	 "begins with a byte order mark (BOM); save it as UTF-8 without BOM\n"},
 	{"kubelet = { dir = \"/data/kubelet\"; };",
@@ -226,14 +228,8 @@ static const struct {
 	 "line 1: '/nonexistent/x.conf' cannot be included: No such file or directory\n"},
 	{"@include \"a\\\"b\"\n", "line 1: '/nonexistent/a\\' cannot be included: its name has a "
 				  "'\\'\n"},
-	{"@includ \"x\"",
-	 "line 1: syntax error on this line or at the end of the one before; settings are "
-	 "written key = value; with text in double quotes, and those of a group "
-	 "group = { key = value; };\n"},
-	{"@include x",
-	 "line 1: syntax error on this line or at the end of the one before; settings are "
-	 "written key = value; with text in double quotes, and those of a group "
-	 "group = { key = value; };\n"},
+	{"@includ \"x\"", SYNTAX_ERROR},
+	{"@include x", SYNTAX_ERROR},
 };
 
 static void wrong_files_are_explained(void **state)
