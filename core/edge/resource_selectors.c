@@ -252,6 +252,25 @@ static void check_bus_numbers(const JsonValue *object, const struct selector *se
 	}
 }
 
+/* The maker of the Unified Bus has another id there than on PCI, and no one else is on it. */
+static void check_vendors(const JsonValue *object, const struct selector *selector, const char *bus,
+			  GPtrArray *findings)
+{
+	static const char *const others[] = {"15b3", "8086", "14e4", "1d0f", NULL};
+	GStrv vendors = selector->values[SELECTOR_VENDORS];
+	for (gsize i = 0; vendors != NULL && vendors[i] != NULL; i++) {
+		if (g_str_equal(bus, DEFAULT_BUS) && g_str_equal(vendors[i], "cc08"))
+			reader_warning(json_find(object, "vendors"), findings,
+				       "\"cc08\" is a vendor on the Unified Bus, not on PCI; if "
+				       "that is meant, add \"buses\": [\"ub\"]");
+		else if (g_str_equal(bus, "ub") && g_strv_contains(others, vendors[i]))
+			reader_warning(json_find(object, "vendors"), findings,
+				       "\"%s\" is a vendor on PCI, not on the Unified Bus; if that "
+				       "is meant, remove \"buses\": [\"ub\"]",
+				       vendors[i]);
+	}
+}
+
 gboolean resource_selectors_given(const JsonValue *selectors)
 {
 	if (selectors == NULL || selectors->kind != JSON_KIND_OBJECT)
@@ -269,6 +288,7 @@ static void parse_selector(const JsonValue *object, ResourceConfig *config, GPtr
 	g_autofree char *bus = find_bus(object, findings);
 	struct selector *selector = parse_object(object, bus, FALSE, findings);
 	g_ptr_array_add(config->selectors, selector);
+	check_vendors(object, selector, bus, findings);
 	if (g_str_equal(bus, DEFAULT_BUS))
 		check_bus_numbers(object, selector, findings);
 	if (config->bus == NULL)
