@@ -2,6 +2,7 @@
 /* resource_trouble: one sentence for the log, 'status' and 'explain'. */
 #include <string.h>
 
+#include "model/exclusive.h"
 #include "model/resource.h"
 #include "model/shared.h"
 #include "model/text.h"
@@ -41,7 +42,9 @@ static void count(GArray *groups, const struct hca *hca, gboolean exclusive)
 		return;
 	group = group_of(groups, problem);
 	if (group == NULL) {
-		struct group added = {problem, NULL, device_id(hca->device), 0};
+		/* The id of one that is gone may be another one's by now. */
+		const char *id = hca->present ? device_id(hca->device) : exclusive_id(hca->device);
+		struct group added = {problem, NULL, id, 0};
 
 		if (hca->present)
 			added.remedy = hca->remedy;

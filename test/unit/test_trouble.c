@@ -47,10 +47,24 @@ static void trouble_is_one_sentence(G_GNUC_UNUSED void **state)
 	EXPECT_TROUBLE(exclusive, "none of its 2 HCAs can be used: not selected ('h0' and 1 more)");
 }
 
+/* The bus gives the id of one that is gone to another. */
+static void who_is_gone_is_told_by_what_lasts(G_GNUC_UNUSED void **state)
+{
+	g_autoptr(Resource) resource = resource_build("hcaMax=2");
+
+	FOUND(resource, "0000f identity=first rdma=r uverbs=0 cm");
+	FOUND(resource, "0000f identity=second rdma=r uverbs=0 cm");
+	resource_set_health(resource, "first", FALSE, "gone");
+	resource_set_health(resource, "second", FALSE, "link");
+	EXPECT_TROUBLE(resource, "none of its 2 HCAs can be used: the device is gone or no longer "
+				 "selected ('first'); link ('0000f')");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trouble_is_one_sentence),
+		cmocka_unit_test(who_is_gone_is_told_by_what_lasts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
