@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/rpc_links.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,7 +21,7 @@ struct rpc_link {
 struct rpc_links {
 	GHashTable *by_fd; /* of those that are open, and of some that were */
 	guint64 uses;
-	gboolean is_blind; /* gRPC named a peer that is none of them */
+	gboolean is_blind; /* gRPC named a peer in another way */
 };
 
 static void link_unref(struct rpc_link *link)
@@ -63,16 +64,18 @@ void rpc_links_add(RpcLinks *links, int fd)
 
 struct rpc_link *rpc_links_enter(RpcLinks *links, const char *peer)
 {
-	struct rpc_link *link = NULL;
+	struct rpc_link *link;
 	guint64 fd;
 
-	if (g_str_has_prefix(peer, PEER_PREFIX) &&
-	    g_ascii_string_to_unsigned(peer + strlen(PEER_PREFIX), 10, 0, G_MAXINT, &fd, NULL))
-		link = g_hash_table_lookup(links->by_fd, GINT_TO_POINTER((int)fd));
-	if (!link) {
+	if (!g_str_has_prefix(peer, PEER_PREFIX) ||
+	    !g_ascii_string_to_unsigned(peer + strlen(PEER_PREFIX), 10, 0, G_MAXINT, &fd, NULL)) {
 		links->is_blind = TRUE;
 		return NULL;
 	}
+	/* The connection of a call may be closed, or shut by us, before we hear of it. */
+	link = g_hash_table_lookup(links->by_fd, GINT_TO_POINTER((int)fd));
+	if (!link)
+		return NULL;
 	link->refs++;
 	link->calls++;
 	link->used = ++links->uses;
@@ -101,16 +104,17 @@ static gboolean is_closed(gpointer fd, gpointer link, gpointer data)
 }
 
 /* gRPC may be closing it at this moment, and the number mean something else: so a copy
- * is looked at, and that is shut down. */
-static void shut(const struct rpc_link *link)
+ * is looked at, and that is shut down. FALSE: there is no descriptor for the copy. */
+static gboolean shut(const struct rpc_link *link)
 {
 	int copy = fcntl(link->fd, F_DUPFD_CLOEXEC, 0);
 
 	if (copy < 0)
-		return;
+		return errno == EBADF;
 	if (is_link(link, copy))
 		shutdown(copy, SHUT_RDWR);
 	close(copy);
+	return TRUE;
 }
 
 static struct rpc_link *find_idlest(const RpcLinks *links, guint *ret_n_idle)
@@ -141,8 +145,6 @@ void rpc_links_trim(RpcLinks *links, guint max)
 	if (links->is_blind)
 		return;
 	g_hash_table_foreach_remove(links->by_fd, is_closed, NULL);
-	while ((idlest = find_idlest(links, &n_idle)) && n_idle > max) {
-		shut(idlest);
+	while ((idlest = find_idlest(links, &n_idle)) && n_idle > max && shut(idlest))
 		g_hash_table_remove(links->by_fd, GINT_TO_POINTER(idlest->fd));
-	}
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -150,6 +151,37 @@ static void a_late_end_belongs_to_its_own_connection(void **state)
 	expect_shut(fixture, "x...");
 }
 
+/* It was closed, by the client or by us, between the call and our word of it. */
+static void a_call_of_one_that_is_gone_changes_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add(fixture, 0, N);
+	rpc_links_trim(fixture->links, FEW);
+	expect_shut(fixture, "xx..");
+	rpc_link_leave(enter(fixture, fixture->near[0]));
+	rpc_links_trim(fixture->links, 0);
+	expect_shut(fixture, "xxxx");
+}
+
+/* Each trim needs a descriptor for a moment. */
+static void without_descriptors_it_is_done_later(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit before, none;
+
+	add(fixture, 0, N);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	rpc_links_trim(fixture->links, 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	expect_shut(fixture, "....");
+	rpc_links_trim(fixture->links, 0);
+	expect_shut(fixture, "xxxx");
+}
+
 /* If gRPC names its peers in another way some day, nobody is closed by mistake. */
 static void without_names_nobody_is_closed(void **state)
 {
@@ -171,6 +203,8 @@ int main(void)
 		TEST(a_call_makes_it_the_last_to_go),
 		TEST(a_number_may_be_used_again),
 		TEST(a_late_end_belongs_to_its_own_connection),
+		TEST(a_call_of_one_that_is_gone_changes_nothing),
+		TEST(without_descriptors_it_is_done_later),
 		TEST(without_names_nobody_is_closed),
 	};
 
