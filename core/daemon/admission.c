@@ -6,8 +6,10 @@
 #include "edge/module.h"
 #include "edge/rehearsal.h"
 
-/* A child that does not start says nothing of the backend: memory or processes are short. */
+/* Memory, processes or descriptors are short, which says nothing of the backend. Each time
+ * the pause is twice as long. */
 #define RETRY_S 5
+#define LONGEST_RETRY_S 320
 
 struct admission {
 	const Settings *settings;
@@ -23,6 +25,7 @@ struct admission {
 	char *refusal;
 	FileWatch *watch; /* of its file, while it is refused */
 	guint retry;
+	guint pause_s; /* before the next retry */
 };
 
 Admission *admission_new(const Settings *settings, const char *program, const char *name,
@@ -36,6 +39,7 @@ Admission *admission_new(const Settings *settings, const char *program, const ch
 	admission->area = g_strconcat("backend ", name, NULL);
 	admission->ops = *ops;
 	admission->data = data;
+	admission->pause_s = RETRY_S;
 	return admission;
 }
 
@@ -88,26 +92,6 @@ static void refuse(Admission *admission, const char *why, const char *until)
 		admission_try(admission);
 }
 
-static void on_rehearsed(const GError *error, gpointer data)
-{
-	Admission *admission = data;
-	const struct rdmadp_backend *vtable = NULL;
-	g_autoptr(GError) trouble = NULL;
-
-	if (error == NULL)
-		vtable = module_load(admission->settings->backend_dir, admission->name, &trouble);
-	if (vtable == NULL) {
-		refuse(admission, error != NULL ? error->message : trouble->message,
-		       "it is replaced or SIGHUP");
-		return;
-	}
-	admission->is_trying = FALSE;
-	admission->is_accepted = TRUE;
-	g_clear_pointer(&admission->refusal, g_free);
-	g_clear_pointer(&admission->watch, file_watch_free);
-	admission->ops.accepted(vtable, admission->data);
-}
-
 static gboolean on_retry(gpointer data)
 {
 	Admission *admission = data;
@@ -115,6 +99,39 @@ static gboolean on_retry(gpointer data)
 	admission->retry = 0;
 	admission_try(admission);
 	return G_SOURCE_REMOVE;
+}
+
+static void refuse_for_now(Admission *admission, const GError *why)
+{
+	refuse(admission, why->message, "it can be used: that is tried again");
+	if (admission->retry != 0)
+		return;
+	admission->retry = g_timeout_add_seconds(admission->pause_s, on_retry, admission);
+	admission->pause_s = MIN(2 * admission->pause_s, LONGEST_RETRY_S);
+}
+
+/* What has gone well in the child can only fail here because something is short. */
+static void on_rehearsed(const GError *error, gpointer data)
+{
+	Admission *admission = data;
+	const struct rdmadp_backend *vtable = NULL;
+	g_autoptr(GError) trouble = NULL;
+
+	if (g_error_matches(error, REHEARSAL_ERROR, REHEARSAL_ERROR_REFUSED)) {
+		refuse(admission, error->message, "it is replaced or SIGHUP");
+		return;
+	}
+	if (error == NULL)
+		vtable = module_load(admission->settings->backend_dir, admission->name, &trouble);
+	if (vtable == NULL) {
+		refuse_for_now(admission, error != NULL ? error : trouble);
+		return;
+	}
+	admission->is_trying = FALSE;
+	admission->is_accepted = TRUE;
+	g_clear_pointer(&admission->refusal, g_free);
+	g_clear_pointer(&admission->watch, file_watch_free);
+	admission->ops.accepted(vtable, admission->data);
 }
 
 void admission_try(Admission *admission)
@@ -136,9 +153,7 @@ void admission_try(Admission *admission)
 	admission->rehearsal = rehearsal_start(&plan, on_rehearsed, admission, &error);
 	if (admission->rehearsal != NULL)
 		return;
-	refuse(admission, error->message, "it does: that is tried again");
-	if (admission->retry == 0)
-		admission->retry = g_timeout_add_seconds(RETRY_S, on_retry, admission);
+	refuse_for_now(admission, error);
 }
 
 const char *admission_refusal(const Admission *admission)

@@ -120,29 +120,47 @@ static char *last_words(Rehearsal *rehearsal)
 	return g_strdup_printf("; its last line was: %s", line);
 }
 
-/* NULL if the backend survived. */
-static GError *judge(Rehearsal *rehearsal, int status)
+static GError *judge_exit(const Rehearsal *rehearsal, int status, const char *words)
 {
-	g_autofree char *words = NULL;
-	const char *signal_name;
-
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+	switch (status) {
+	case EXIT_SUCCESS:
 		return NULL;
-	words = last_words(rehearsal);
 	/* the child has decided and said why */
-	if (WIFEXITED(status) && WEXITSTATUS(status) == REHEARSAL_EXIT_REFUSED)
-		return g_error_new(REHEARSAL_ERROR, REHEARSAL_ERROR_REFUSED, "%s",
-				   rehearsal->last_line->str);
-	if (WIFEXITED(status))
+	case REHEARSAL_EXIT_REFUSED:
+		return g_error_new_literal(REHEARSAL_ERROR, REHEARSAL_ERROR_REFUSED,
+					   rehearsal->last_line->str);
+	case REHEARSAL_EXIT_LACK:
+		return g_error_new_literal(REHEARSAL_ERROR, REHEARSAL_ERROR_LACK,
+					   rehearsal->last_line->str);
+	default:
 		return g_error_new(REHEARSAL_ERROR, REHEARSAL_ERROR_REFUSED,
 				   "backend '%s' is refused: it ended the process with status %d "
 				   "during its first discovery%s",
-				   rehearsal->name, WEXITSTATUS(status), words);
-	signal_name = sigabbrev_np(WTERMSIG(status));
+				   rehearsal->name, status, words);
+	}
+}
+
+static GError *judge_death(const Rehearsal *rehearsal, int signal_number, const char *words)
+{
+	const char *name = sigabbrev_np(signal_number);
+
+	if (signal_number == SIGKILL)
+		return g_error_new(REHEARSAL_ERROR, REHEARSAL_ERROR_LACK,
+				   "backend '%s' cannot be rehearsed: the process was killed "
+				   "(SIGKILL), as the kernel does where memory is short%s",
+				   rehearsal->name, words);
 	return g_error_new(REHEARSAL_ERROR, REHEARSAL_ERROR_REFUSED,
 			   "backend '%s' is refused: it died of %s%s during its first discovery%s",
-			   rehearsal->name, signal_name ? "SIG" : "signal ",
-			   signal_name ? signal_name : "?", words);
+			   rehearsal->name, name ? "SIG" : "signal ", name ? name : "?", words);
+}
+
+/* NULL if the backend survived. */
+static GError *judge(Rehearsal *rehearsal, int status)
+{
+	g_autofree char *words = last_words(rehearsal);
+
+	return WIFEXITED(status) ? judge_exit(rehearsal, WEXITSTATUS(status), words)
+				 : judge_death(rehearsal, WTERMSIG(status), words);
 }
 
 static void on_exit_of_child(GPid pid, int status, gpointer data)
@@ -286,7 +304,7 @@ Rehearsal *rehearsal_start(const struct rehearsal_plan *plan, rehearsal_done_fn 
 			close(output[0]);
 	}
 	if (result != 0) {
-		g_set_error(error, REHEARSAL_ERROR, REHEARSAL_ERROR_START,
+		g_set_error(error, REHEARSAL_ERROR, REHEARSAL_ERROR_LACK,
 			    "backend '%s' cannot be rehearsed: '%s' does not start: %s", plan->name,
 			    plan->program, g_strerror(result));
 		return NULL;

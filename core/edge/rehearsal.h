@@ -21,7 +21,8 @@ struct rehearsal_plan {
 };
 
 enum rehearsal_error {
-	REHEARSAL_ERROR_START, /* the child could not be started: says nothing of the backend */
+	REHEARSAL_ERROR_LACK, /* the child did not start, or was killed from outside, as for
+			       * want of memory: says nothing of the backend */
 	REHEARSAL_ERROR_REFUSED /* the child said no, died or was too slow */
 };
 
@@ -47,7 +48,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Rehearsal, rehearsal_free)
 enum {
 	REHEARSAL_EXIT_USAGE = 2,
 	REHEARSAL_EXIT_REFUSED = 3, /* the last line of its output is the error */
-	REHEARSAL_EXIT_EARLY = 4 /* the backend called exit() */
+	REHEARSAL_EXIT_EARLY = 4, /* the backend called exit() */
+	REHEARSAL_EXIT_LACK = 5 /* something was short; the last line as for REFUSED */
 };
 
 /* The child's side: loads, init, discover, fini. Returns the exit status and writes one

@@ -55,7 +55,7 @@ int rehearsal_perform(const struct rehearsal_plan *plan)
 		fprintf(stderr,
 			"backend '%s' cannot be rehearsed: no thread could be started: %s\n",
 			plan->name, g_strerror(result));
-		return REHEARSAL_EXIT_REFUSED;
+		return REHEARSAL_EXIT_LACK;
 	}
 	pthread_join(thread, NULL);
 	return performance.status;

@@ -86,6 +86,17 @@ static void one_that_hangs_in_the_end_is_left(void **state)
 	assert_int_equal(status, 1);
 }
 
+static void one_that_was_killed_is_tried_again(void **state)
+{
+	struct node *node = *state;
+	start_daemon(node, RESOURCE("killed_once"));
+	node_daemon_says(node, "the process was killed (SIGKILL), as the kernel does where memory "
+			       "is short; its resources stay at 0 until it can be used: that is "
+			       "tried again");
+	node_daemon_says(node, "1 device found, with RDMA: ");
+	node_stop_daemon(node);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -94,6 +105,7 @@ int main(void)
 		TEST(a_scan_that_hangs_is_told_and_others_run),
 		TEST(many_that_hang_do_not_hold_up_the_end),
 		TEST(one_that_ends_the_process_lets_it_fail),
+		TEST(one_that_was_killed_is_tried_again),
 		TEST(one_that_hangs_in_the_end_is_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

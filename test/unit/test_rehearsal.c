@@ -241,9 +241,40 @@ static void a_program_that_is_not_there_is_an_error_of_its_own(void **state)
 	(void)state;
 	plan.program = "/nowhere/rdmadp";
 	assert_null(rehearsal_start(&plan, on_done, &outcome, &error));
-	assert_true(g_error_matches(error, REHEARSAL_ERROR, REHEARSAL_ERROR_START));
+	assert_true(g_error_matches(error, REHEARSAL_ERROR, REHEARSAL_ERROR_LACK));
 	assert_non_null(strstr(error->message, "'/nowhere/rdmadp' does not start: No such file"));
 	assert_false(outcome.done);
+}
+
+static void what_is_short_is_no_fault_of_the_backend(void **state)
+{
+	static const struct {
+		const char *script;
+		const char *says;
+	} cases[] = {
+		{"#!/bin/sh\necho 'backend cannot be rehearsed: no thread' >&2\nexit 5\n",
+		 "backend cannot be rehearsed: no thread"},
+		{"#!/bin/sh\nkill -KILL $$\n",
+		 "backend 'good' cannot be rehearsed: the process was killed (SIGKILL)"},
+	};
+	g_autofree char *program = g_build_filename(backend_dir, "program", NULL);
+
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct rehearsal_plan plan = plan_for("good", TEST_WAIT_MS);
+		struct outcome outcome = {0};
+		g_autoptr(Rehearsal) rehearsal = NULL;
+
+		plan.program = program;
+		assert_true(g_file_set_contents(program, cases[i].script, -1, NULL));
+		assert_int_equal(g_chmod(program, 0755), 0);
+		rehearsal = rehearsal_start(&plan, on_done, &outcome, NULL);
+		assert_non_null(rehearsal);
+		test_wait(is_done, &outcome);
+		assert_true(g_error_matches(outcome.error, REHEARSAL_ERROR, REHEARSAL_ERROR_LACK));
+		assert_non_null(strstr(outcome.error->message, cases[i].says));
+		g_clear_error(&outcome.error);
+	}
 }
 
 static void the_child_returns_its_verdict(void **state)
@@ -305,6 +336,7 @@ int main(void)
 		cmocka_unit_test(freeing_kills_the_child_and_tells_nobody),
 		cmocka_unit_test(done_may_free_the_rehearsal),
 		cmocka_unit_test(a_program_that_is_not_there_is_an_error_of_its_own),
+		cmocka_unit_test(what_is_short_is_no_fault_of_the_backend),
 		cmocka_unit_test(the_child_returns_its_verdict),
 		cmocka_unit_test(wrong_arguments_are_refused),
 	};
