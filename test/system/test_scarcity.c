@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -114,28 +115,52 @@ static void without_inotify_a_kubelet_is_found_by_looking(void **state)
 
 /* --- descriptors --- */
 
-/* The least that the daemon starts with. */
-#define FEW 64
+#define CLIENTS 3
 #define RESTARTS 3
-/* More than there are, and more than one socket takes. */
-#define MANY 40
+/* How often it is looked whether a descriptor has become free. */
+#define ROUNDS 10
 
-static void connect_many(const char *path, GArray *clients)
+static void set_limit(const struct node *node, rlim_t n)
 {
+	struct rlimit limit;
+	assert_int_equal(prlimit(process_pid(node->daemon), RLIMIT_NOFILE, NULL, &limit), 0);
+	limit.rlim_cur = MIN(n, limit.rlim_max);
+	assert_int_equal(prlimit(process_pid(node->daemon), RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+static gboolean has_descriptor(const struct node *node, int fd)
+{
+	g_autofree char *path =
+		g_strdup_printf("/proc/%d/fd/%d", (int)process_pid(node->daemon), fd);
+	return g_file_test(path, G_FILE_TEST_IS_SYMLINK);
+}
+
+/* From now on the daemon cannot open one more file, and somebody wants it to. */
+static void exhaust(const struct node *node, GArray *clients)
+{
+	g_autofree char *own = path_of(node, "rdma_hca.sock");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
+		int lowest = 0;
+		while (has_descriptor(node, lowest))
+			lowest++;
+		set_limit(node, (rlim_t)lowest);
+		g_usleep(10000);
+	}
+	g_strlcpy(address.sun_path, own, sizeof(address.sun_path));
+	for (int i = 0; i < CLIENTS; i++) {
 		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 		g_array_append_val(clients, fd);
 	}
 }
 
-static void close_all(GArray *clients)
+static void give_back(const struct node *node, GArray *clients)
 {
 	for (guint i = 0; i < clients->len; i++)
 		close(g_array_index(clients, int, i));
 	g_array_set_size(clients, 0);
+	set_limit(node, RLIM_INFINITY);
 }
 
 /* Of processor time, in ticks of which sysconf tells how many a second has. */
@@ -156,36 +181,17 @@ static void assert_is_at_rest(const struct node *node)
 	assert_true(time_used(node) - before < (guint64)sysconf(_SC_CLK_TCK) / 2);
 }
 
-static gboolean has_descriptor(const struct node *node, int fd)
-{
-	g_autofree char *path =
-		g_strdup_printf("/proc/%d/fd/%d", (int)process_pid(node->daemon), fd);
-	return g_file_test(path, G_FILE_TEST_IS_SYMLINK);
-}
-
-/* Waits until the daemon cannot open one more file. */
-static void exhaust(const struct node *node, GArray *clients)
-{
-	g_autofree char *own = path_of(node, "rdma_hca.sock");
-	g_autofree char *status = g_build_filename(node->root, "status.sock", NULL);
-	connect_many(status, clients);
-	connect_many(own, clients);
-	for (int fd = 0; fd < FEW; fd++)
-		while (!has_descriptor(node, fd))
-			g_usleep(1000);
-}
-
-static void clients_that_eat_descriptors_cost_no_stream(void **state)
+static void without_descriptors_the_stream_lives(void **state)
 {
 	struct node *node = *state;
 	g_autoptr(GArray) clients = g_array_new(FALSE, FALSE, sizeof(int));
 	node_start_kubelet(node, NULL);
-	node->daemon = node_run_daemon_in(node, "ulimit -n " G_STRINGIFY(FEW) "; exec \"$@\"");
+	node_start_daemon(node);
 	node_kubelet_says(node, LISTED);
 	exhaust(node, clients);
 	node_daemon_says(node, "cannot take a connection to '");
 	assert_is_at_rest(node);
-	close_all(clients);
+	give_back(node, clients);
 	node_mock(node, DEVICE "health down\n");
 	node_kubelet_says(node, "{\"event\":\"list\",\"healthy\":0,\"first\":false}");
 	assert_int_equal(process_count(node->kubelet, "{\"event\":\"register\"}"), 1);
@@ -198,19 +204,19 @@ static void a_restart_without_descriptors_is_made_up_for(void **state)
 	struct node *node = *state;
 	g_autoptr(GArray) clients = g_array_new(FALSE, FALSE, sizeof(int));
 	node_start_kubelet(node, NULL);
-	node->daemon = node_run_daemon_in(node, "ulimit -n " G_STRINGIFY(FEW) "; exec \"$@\"");
+	node_start_daemon(node);
 	node_kubelet_says(node, LISTED);
 	for (int i = 0; i < RESTARTS; i++) {
 		exhaust(node, clients);
 		node_command(node, "restart");
 		node_kubelet_says(node, "{\"event\":\"stopped\"}");
 		assert_is_at_rest(node);
-		close_all(clients);
+		give_back(node, clients);
 		node_kubelet_says(node, LISTED);
 	}
-	/* Once for each of the two sockets, and ours is made anew each time. */
+	/* Once for each socket that was made. */
 	assert_in_range(process_count(node->daemon, "cannot take a connection to '"), 1,
-			RESTARTS + 2);
+			2 * RESTARTS);
 	node_stop_daemon(node);
 	node_stop_kubelet(node, 0);
 }
@@ -221,7 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(without_inotify_a_kubelet_is_found_by_looking),
-		TEST(clients_that_eat_descriptors_cost_no_stream),
+		TEST(without_descriptors_the_stream_lives),
 		TEST(a_restart_without_descriptors_is_made_up_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
