@@ -196,6 +196,21 @@ static void what_is_no_socket_is_left_alone(void **state)
 	assert_true(g_file_test(fixture->path, G_FILE_TEST_IS_SYMLINK));
 }
 
+static void a_socket_of_a_stranger_is_left_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autoptr(GError) error = NULL;
+
+	if (geteuid() != 0)
+		skip(); /* cannot give a file away */
+	close(foreign_socket(fixture->path, TRUE));
+	assert_int_equal(lchown(fixture->path, 12345, 12345), 0);
+	assert_null(listen_at(fixture, &error));
+	assert_true(g_error_matches(error, LISTENER_ERROR, LISTENER_ERROR_FOREIGN));
+	assert_non_null(strstr(error->message, "12345"));
+	assert_true(g_file_test(fixture->path, G_FILE_TEST_EXISTS));
+}
+
 static void a_socket_of_another_kind_is_not_removed(void **state)
 {
 	struct fixture *fixture = *state;
@@ -442,6 +457,7 @@ int main(void)
 		TEST(a_stale_socket_is_replaced),
 		TEST(a_live_socket_is_left_alone),
 		TEST(what_is_no_socket_is_left_alone),
+		TEST(a_socket_of_a_stranger_is_left_alone),
 		TEST(a_socket_of_another_kind_is_not_removed),
 		TEST(a_directory_that_cannot_be_used_is_named),
 		TEST(a_directory_that_was_removed_below_us_is_told),

@@ -179,6 +179,26 @@ static void it_says_who_holds_what(void **state)
 	answer_clear(&answer);
 }
 
+/* More than gRPC takes if it is not told otherwise. */
+static void a_long_answer_is_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autoptr(GPtrArray) ids = g_ptr_array_new_with_free_func(g_free);
+	struct answer answer = {0};
+	const struct holding *holding;
+
+	for (guint i = 0; i < 60000; i++)
+		g_ptr_array_add(ids, g_strdup_printf("%080u", i));
+	fixture->reply = list_of("rdma/a", (const char *const *)ids->pdata, ids->len);
+	assert_true(g_bytes_get_size(fixture->reply) > RPC_MAX_REPLY);
+	pod_resources_ask(fixture->client, on_answer, &answer);
+	WAIT_FOR(answer.times == 1);
+	assert_null(answer.error);
+	holding = g_ptr_array_index(holdings_list(answer.holdings), 0);
+	assert_int_equal(holding->ids->len, ids->len);
+	answer_clear(&answer);
+}
+
 static void nobody_holds_anything_is_an_answer(void **state)
 {
 	struct fixture *fixture = *state;
@@ -295,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(it_says_who_holds_what),
+		TEST(a_long_answer_is_taken),
 		TEST(nobody_holds_anything_is_an_answer),
 		TEST(questions_that_come_together_share_one_answer),
 		TEST(a_question_during_a_list_gets_the_next_one),
