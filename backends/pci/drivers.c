@@ -83,6 +83,25 @@ bool drivers_is_passthrough(const char *pci_driver)
 	return false;
 }
 
+const char *drivers_of_vfs(const char *pf_driver)
+{
+	static const struct {
+		const char *pf, *vf;
+	} drivers[] = {
+		{"mlx5_core", "mlx5_core"},
+		{"mlx4_core", "mlx4_core"},
+		{"bnxt_en", "bnxt_en"},
+		{"hns3", "hns3"},
+		{"ice", "iavf"},
+		{"i40e", "iavf"},
+	};
+
+	for (size_t i = 0; pf_driver && i < COUNT(drivers); i++)
+		if (strcmp(drivers[i].pf, pf_driver) == 0)
+			return drivers[i].vf;
+	return NULL;
+}
+
 /* Connect-IB (1011) and all later ones are mlx5's; the ids are in order of age. */
 const char *drivers_wanted(const char *vendor, const char *device)
 {

@@ -12,5 +12,7 @@ const char *drivers_uverbs_abi(const char *rdma_driver);
 const char *drivers_alias(const char *name);
 /* Drivers that keep a function for virtual machines or user-space drivers. */
 bool drivers_is_passthrough(const char *pci_driver);
+/* The driver of the virtual functions of a physical one with that driver; NULL: not known. */
+const char *drivers_of_vfs(const char *pf_driver);
 /* The driver to load for an unbound function, where that is certain; else NULL. */
 const char *drivers_wanted(const char *vendor, const char *device);

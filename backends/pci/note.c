@@ -9,6 +9,28 @@ static const char *read_id(const struct sysfs_value *value, char id[TEXT_ID])
 	return text_hex_id(value->text, id) ? id : NULL;
 }
 
+static bool is_loaded(const struct pci_scan *pci, const char *driver)
+{
+	char path[SYSFS_PATH];
+
+	return sysfs_join(path, "bus/pci/drivers", driver) && sysfs_exists(pci->scan.sysfs, path);
+}
+
+/* Virtual functions are mostly made while their driver is there; who makes them can have
+ * the kernel leave them alone. */
+static const char *note_unbound_vf(struct pci_scan *pci, const struct function *pf,
+				   const char *driver)
+{
+	char autoprobe[SYSFS_TEXT];
+	bool is_off =
+		sysfs_read_in(pci->scan.sysfs, pf->dir, "sriov_drivers_autoprobe", autoprobe) &&
+		autoprobe[0] == '0';
+
+	return arena_printf(&pci->scan.arena, "no driver is bound; bind it to %s%s%s%s", driver,
+			    is_off ? " (sriov_drivers_autoprobe of " : "", is_off ? pf->id : "",
+			    is_off ? " is off)" : "");
+}
+
 static const char *note_unbound(struct pci_scan *pci, const struct function *function)
 {
 	char vendor[TEXT_ID];
@@ -16,9 +38,14 @@ static const char *note_unbound(struct pci_scan *pci, const struct function *fun
 	const char *wanted = drivers_wanted(read_id(&function->facts.ids[FACTS_VENDOR], vendor),
 					    read_id(&function->facts.ids[FACTS_DEVICE], device));
 
+	const char *vf_driver = function->pf ? drivers_of_vfs(function->pf->facts.driver) : NULL;
+
+	if (vf_driver)
+		return note_unbound_vf(pci, function->pf, vf_driver);
 	if (!wanted)
 		return "no driver is bound; load its network driver";
-	return arena_printf(&pci->scan.arena, "no driver is bound; load %s", wanted);
+	return arena_printf(&pci->scan.arena, "no driver is bound; %s %s",
+			    is_loaded(pci, wanted) ? "bind it to" : "load", wanted);
 }
 
 static const char *note_no_rdma(struct pci_scan *pci, const struct function *function)
