@@ -126,10 +126,49 @@ static void who_asks_for_nothing_makes_room(void **state)
 	answer_clear(&answer);
 }
 
+/* gRPC counts a ping that follows another sooner than the server allows: after the third
+ * of them the connection is closed. */
+#define PING_MS 5500
+#define PINGS 5
+
+struct pinger {
+	int fd;
+	guint pings;
+};
+
+static gboolean send_ping(gpointer data)
+{
+	static const guint8 opaque[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct pinger *pinger = data;
+	g_autoptr(GByteArray) out = g_byte_array_new();
+
+	raw_frame(out, RAW_PING, 0, 0, opaque, sizeof(opaque));
+	assert_int_equal(send(pinger->fd, out->data, out->len, MSG_NOSIGNAL), out->len);
+	return ++pinger->pings < PINGS ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static void who_asks_now_and_then_whether_we_live_is_answered(void **state)
+{
+	struct service *service = *state;
+	struct pinger pinger = {raw_call(service->path, "/test.Service/Watch", "localhost"), 0};
+	g_autoptr(GBytes) message = g_bytes_new_static("alive", 5);
+
+	WAIT_FOR(service->streams->len == 1);
+	g_timeout_add(PING_MS, send_ping, &pinger);
+	WAIT_FOR(pinger.pings == PINGS || service->closed == 1);
+	assert_int_equal(service->closed, 0);
+	rpc_stream_send(g_ptr_array_index(service->streams, 0), message);
+	assert_true(raw_is_served(pinger.fd));
+	close(pinger.fd);
+	WAIT_FOR(service->closed == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_header_without_end_costs_the_connection,
+						service_setup, service_teardown),
+		cmocka_unit_test_setup_teardown(who_asks_now_and_then_whether_we_live_is_answered,
 						service_setup, service_teardown),
 		cmocka_unit_test_setup_teardown(who_asks_for_nothing_makes_room, service_setup,
 						service_teardown),
