@@ -278,6 +278,18 @@ bool sysfs_is_gone(const struct sysfs *sysfs, const char *path)
 	return result == -ENOENT || result == -ENOTDIR || result == -ENODEV;
 }
 
+/* NULL at the end, and when it cannot be read any more: a part is not the whole. */
+static struct dirent *read_entry(DIR *dir, int *ret_result)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(dir);
+	if (!entry && errno != 0)
+		*ret_result = note_lack(errno);
+	return entry;
+}
+
 int sysfs_list(const struct sysfs *sysfs, const char *path, sysfs_visit_fn visit, void *data)
 {
 	int fd = open_path(sysfs, path, O_RDONLY | O_DIRECTORY);
@@ -289,9 +301,9 @@ int sysfs_list(const struct sysfs *sysfs, const char *path, sysfs_visit_fn visit
 		return fd;
 	if (!dir) {
 		close(fd);
-		return -ENOMEM;
+		return note_lack(ENOMEM);
 	}
-	while (result == 0 && (entry = readdir(dir)))
+	while (result == 0 && (entry = read_entry(dir, &result)))
 		if (entry->d_name[0] != '.' &&
 		    is_printable(entry->d_name, strlen(entry->d_name), '!'))
 			result = visit(data, entry->d_name);

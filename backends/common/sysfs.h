@@ -76,7 +76,7 @@ void sysfs_note_lack(int result);
 bool sysfs_is_gone(const struct sysfs *sysfs, const char *path);
 
 /* Called for each entry that has a printable name without spaces. Another result than
- * 0 ends the listing and is returned. */
+ * 0 ends the listing and is returned, as is the reason why it breaks off. */
 typedef int (*sysfs_visit_fn)(void *data, const char *name);
 int sysfs_list(const struct sysfs *sysfs, const char *path, sysfs_visit_fn visit, void *data);
 
