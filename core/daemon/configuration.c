@@ -3,6 +3,7 @@
 
 #include "edge/file_watch.h"
 #include "edge/log.h"
+#include "edge/mount_point.h"
 #include "model/text.h"
 
 /* Of what is wrong with a file. */
@@ -99,6 +100,18 @@ static FileWatch *watch_file(Configuration *configuration, const char *path)
 	return watch;
 }
 
+/* Such a mount is of one version of the file, for as long as the container lives. */
+static void say_frozen(const char *path)
+{
+	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+
+	if (mount_point_is(MOUNT_POINT_TABLE, absolute))
+		log_warning("rdmadp",
+			    "'%s' is mounted by itself, as with subPath: changes of the ConfigMap "
+			    "do not reach it before the pod is made again; mount the directory",
+			    path);
+}
+
 /* Each file is watched before it is read, so that no change is missed. */
 static gboolean read_first(Configuration *configuration, struct reading *reading)
 {
@@ -110,6 +123,7 @@ static gboolean read_first(Configuration *configuration, struct reading *reading
 		return FALSE;
 	configuration->file_watch = watch_file(configuration, reading->settings->resources);
 	read_resources(reading, reading->settings->resources);
+	say_frozen(reading->settings->resources);
 	return reading->error == NULL;
 }
 
