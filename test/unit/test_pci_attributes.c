@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every attribute of an adapter in turn cannot be read, in each of the ways that the
  * field knows: whatever that does to its device, the others stay as they were. */
+#include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "edge/module.h"
@@ -20,6 +23,34 @@
 #define BIG 1048576
 
 static const struct rdmadp_backend *pci;
+
+/* --- what the kernel may answer --- */
+
+/* Set while no scan runs. NULL: all reads are as they are. */
+static const char *failing;
+static int failing_errno;
+
+/* In the place of the library's, for the backend, too. */
+__attribute__((visibility("default"))) ssize_t read(int fd, void *buffer, size_t size)
+{
+	if (failing) {
+		g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", fd);
+		char path[PATH_MAX] = "";
+		if (readlink(link, path, sizeof(path) - 1) > 0 && strcmp(path, failing) == 0) {
+			errno = failing_errno;
+			return -1;
+		}
+	}
+	return syscall(SYS_read, fd, buffer, size);
+}
+
+static void fail_reads(const char *path, int error)
+{
+	failing = path;
+	failing_errno = error;
+}
+
+static const int errors[] = {EIO, EINVAL, ENODEV, EOPNOTSUPP, ETIMEDOUT, EPERM};
 
 /* --- what an attribute may be instead --- */
 
@@ -101,18 +132,43 @@ static char *others(struct machine *machine, const char *id)
 	return g_string_free(text, FALSE);
 }
 
+static void expect_others(struct machine *machine, const char *path, const char *id,
+			  const char *expected, const char *way)
+{
+	g_autofree char *text = others(machine, id);
+	if (strcmp(text, expected) != 0)
+		fail_msg("%s, %s:\n%s", path, way, text);
+}
+
+static void spoil_reads(struct machine *machine, const char *path, const char *id,
+			const char *expected)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(errors); i++) {
+		fail_reads(path, errors[i]);
+		expect_others(machine, path, id, expected, g_strerror(errors[i]));
+		g_free(machine_health(machine, id));
+	}
+	fail_reads(NULL, 0);
+}
+
 static void spoil(struct machine *machine, const char *path, const char *id, const char *expected)
 {
 	g_autofree char *away = g_strconcat(machine->root, "/away", NULL);
 	assert_int_equal(g_rename(path, away), 0);
 	for (gsize i = 0; i < G_N_ELEMENTS(becomes); i++) {
 		becomes[i](path);
-		g_autofree char *text = others(machine, id);
-		if (strcmp(text, expected) != 0)
-			fail_msg("%s, way %zu:\n%s", path, i, text);
+		g_autofree char *way = g_strdup_printf("way %zu", i);
+		expect_others(machine, path, id, expected, way);
 		(void)g_remove(path);
 	}
 	assert_int_equal(g_rename(away, path), 0);
+}
+
+static void spoil_both_ways(struct machine *machine, const char *path, const char *id,
+			    const char *expected)
+{
+	spoil(machine, path, id, expected);
+	spoil_reads(machine, path, id, expected);
 }
 
 static void an_attribute_concerns_its_device_only(void **state)
@@ -131,7 +187,51 @@ static void an_attribute_concerns_its_device_only(void **state)
 		collect(link, files);
 		assert_true(files->len > 20);
 		for (guint j = 0; j < files->len; j++)
-			spoil(machine, files->pdata[j], machines[i][1], expected);
+			spoil_both_ways(machine, files->pdata[j], machines[i][1], expected);
+		machine_free(machine);
+	}
+}
+
+/* Which attribute it was, and what the kernel has said. */
+static void it_is_told_which_attribute_cannot_be_read(void **state)
+{
+	static const struct {
+		const char *path;
+		int error;
+		const char *log, *health;
+	} cases[] = {
+		{"vendor", EIO,
+		 "warning: '0000:3b:00.0': attribute 'vendor' cannot be read (Input/output error): "
+		 "left out\n",
+		 NULL},
+		{"subsystem_device", EINVAL,
+		 "warning: '0000:3b:00.0': attribute 'subsystem_device' cannot be read (Invalid "
+		 "argument): left out\n",
+		 NULL},
+		{"class", ENODEV, "", NULL},
+		{"class", EIO,
+		 "warning: '0000:3b:00.0': attribute 'class' cannot be read (Input/output error): "
+		 "skipped\n",
+		 NULL},
+		{"infiniband/mlx5_0/ports/1/state", EIO, "",
+		 "unknown mlx5_0 port 1: 'state' cannot be read: Input/output error"},
+		{"infiniband/mlx5_0/ports/1/state", EINVAL, "",
+		 "unknown mlx5_0 port 1: 'state' cannot be read: Invalid argument"},
+	};
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct machine *machine = machine_scanned(pci, "f01-roce-no-issm");
+		g_autofree char *link = g_strdup_printf("%s/bus/pci/devices/0000:3b:00.0/%s",
+							machine->sysfs_root, cases[i].path);
+		g_autofree char *path = realpath(link, NULL);
+		g_free(machine_take_log(machine));
+		fail_reads(path, cases[i].error);
+		machine_scan(machine);
+		g_autofree char *log = machine_take_log(machine);
+		assert_string_equal(log, cases[i].log);
+		if (cases[i].health)
+			ASSERT_HEALTH(machine, "0000:3b:00.0", cases[i].health);
+		fail_reads(NULL, 0);
 		machine_free(machine);
 	}
 }
@@ -150,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_attribute_concerns_its_device_only),
+		cmocka_unit_test(it_is_told_which_attribute_cannot_be_read),
 	};
 	return cmocka_run_group_tests(tests, load, NULL);
 }
