@@ -30,7 +30,8 @@ static const struct rdmadp_backend *pci;
 static const char *failing;
 static int failing_errno;
 
-/* In the place of the library's, for the backend, too. */
+/* In the place of the library's, for the backend, too. The library's names are reserved. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 __attribute__((visibility("default"))) ssize_t read(int fd, void *buffer, size_t size)
 {
 	if (failing) {
