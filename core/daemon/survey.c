@@ -12,6 +12,7 @@
 #include "model/candidates.h"
 #include "model/link_layers.h"
 #include "model/netns.h"
+#include "model/sight.h"
 
 /* --- buses --- */
 
@@ -166,6 +167,18 @@ static gboolean counts(const struct rdmadp_health *health, const ResourceConfig 
 	       !(assume && health->reason == RDMADP_REASON_LINK);
 }
 
+/* The daemon waits a while for files that are missing; what is told is what comes of it. */
+static gboolean resource_tell_files(const struct survey_resource *resource, const Device *device)
+{
+	const struct hca *hca = resource_find(resource->resource, device_identity(device));
+
+	if (hca == NULL || !sight_lacks_files(hca) ||
+	    resource_config(resource->resource)->health_policy == HEALTH_OFF)
+		return FALSE;
+	return resource_set_health(resource->resource, device_identity(device), FALSE,
+				   hca->missing);
+}
+
 static void resource_tell_health(const struct survey_resource *resource, const Device *device,
 				 gboolean assume)
 {
@@ -174,7 +187,7 @@ static void resource_tell_health(const struct survey_resource *resource, const D
 
 	const ResourceConfig *config = resource_config(resource->resource);
 
-	if (health == NULL)
+	if (resource_tell_files(resource, device) || health == NULL)
 		return;
 	const struct rdmadp_health judged = link_layers_judge(config, health);
 

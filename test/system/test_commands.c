@@ -25,6 +25,10 @@
 	"]}"
 #define VENDOR ONE("\"vendors\":[\"15b3\"]")
 
+#define ISSM(slots)                                                                                \
+	"{\"configList\":[{\"resourceName\":\"r\",\"rdmaHcaMax\":" slots ",\"charDevices\":{"      \
+	"\"issm\":true},\"selectors\":{\"vendors\":[\"15b3\"]}}]}"
+
 #define MOCK(id) "device " id "\\nrdma r" id " -\\nport 1 ethernet active\\nhealth ok\\n"
 #define LEFT_OUT                                                                                   \
 	"file sys/bus/mock/devices = " MOCK("a") "identity x\\n" MOCK("b") "identity x\\n" MOCK(   \
@@ -73,6 +77,9 @@ static const struct {
 	{"explain-f02", "f01-roce-no-issm",
 	 "remove sys/class/misc/rdma_cm\nremove sys/devices/virtual/misc/rdma_cm\n", VENDOR,
 	 "explain", 0},
+	/* F04: files that stay away cost slots, as they do in the daemon after a while */
+	{"explain-f04-issm", "f04-issm-subset", NULL, ISSM("2"), "explain", 0},
+	{"check-f04-issm", "f04-issm-subset", NULL, ISSM("1"), "check-config", 0},
 	{"explain-f01", "f01-roce-no-issm", NULL, VENDOR, "explain r", 0},
 	{"explain-f03", "f03-partial-boot", NULL, VENDOR, "explain rdma/r", 0},
 	/* F08: the interface of a switchdev function, and a representor */
