@@ -97,6 +97,17 @@ static gboolean has_representor(const Device *device, const char *name)
 	return FALSE;
 }
 
+/* How pfNames calls the function: by its own interface. */
+static const char *uplink_of(const Device *device)
+{
+	const struct rdmadp_device *abi = device_abi(device);
+
+	for (guint32 i = 0; i < abi->n_netdevs; i++)
+		if (abi->netdevs[i]->flags == 0)
+			return abi->netdevs[i]->name;
+	return "…";
+}
+
 /* A name that is there, but stands for a function of its own. */
 static void append_representors(GString *text, const struct search *search,
 				const struct selector_list *list)
@@ -109,9 +120,10 @@ static void append_representors(GString *text, const struct search *search,
 				g_string_append_printf(
 					text,
 					"; %s is a switchdev representor of '%s', which never "
-					"counts: select its functions with pfNames",
+					"counts: select its functions with \"pfNames\": [\"%s\"]",
 					list->values[i],
-					device_id(g_ptr_array_index(search->devices, j)));
+					device_id(g_ptr_array_index(search->devices, j)),
+					uplink_of(search->devices->pdata[j]));
 }
 
 static gboolean has_management(const Device *device, const char *name)
@@ -425,7 +437,8 @@ static void tell_empty_bus(const struct search *search, const char *bus)
 {
 	g_ptr_array_add(search->texts,
 			g_strdup_printf("the bus '%s' has no device that could do RDMA; 'rdmadp "
-					"devices' shows the other buses",
+					"devices' shows the other buses, of which \"buses\" in the "
+					"selectors names one",
 					bus));
 }
 

@@ -8,7 +8,7 @@ const char *netns_refusal(gboolean resource_is_exclusive, gboolean netns_is_excl
 	return "the RDMA subsystem of this node is in exclusive network namespace mode, in which "
 	       "pods cannot share an RDMA device; put 'options ib_core netns_mode=1' into a file "
 	       "of /etc/modprobe.d (and into the initramfs if ib_core is loaded there) and "
-	       "reboot, or use \"mode\": \"exclusive\"";
+	       "reboot, or use \"mode\": \"exclusive\" (without rdmaHcaMax)";
 }
 
 const char *netns_remark(gboolean resource_is_exclusive, gboolean netns_is_exclusive)

@@ -186,8 +186,9 @@ static void tell(const struct overlap *overlap, const char *devices, GPtrArray *
 		findings_add(findings, FINDING_ERROR,
 			     "%s: selected by \"%s\" and by \"%s\", and one of the two is "
 			     "exclusive: \"%s\" keeps it, because it comes first in the file; "
-			     "exclude it from one of them",
-			     devices, first, second, first);
+			     "leave it to one of them, with \"exclude\" in the selectors of "
+			     "the other, such as \"exclude\": {\"addresses\": [\"%s\"]}",
+			     devices, first, second, first, device_id(overlap->device));
 		break;
 	case OVERLAP_PARENT:
 		findings_add(findings, FINDING_WARNING,

@@ -147,6 +147,8 @@ static const struct {
 	 "\"vendors\":[\"15b3\"]}},{\"resourceName\":\"b\",\"selectors\":{\"ifNames\":["
 	 "\"ibs1v0\"]}}]}",
 	 "explain", 0},
+	/* devices are on another bus */
+	{"explain-other-bus", "ub-a11", NULL, ONE("\"vendors\":[\"cc08\"]"), "explain", 0},
 	/* backends */
 	{"check-no-backend", "f01-roce-no-issm", NULL, ONE("\"buses\":[\"pcie\"]"), "check-config",
 	 1},

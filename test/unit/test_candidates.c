@@ -48,7 +48,7 @@ static const struct {
 	 "numaNodes 7 match no device; the devices of this bus have none"},
 	{"ifNames=eth3", "ifNames eth3 match no device; the devices of this bus have ens1, ens2, "
 			 "ib0, pf0; eth3 is a switchdev representor of '0000:81:00.0', which never "
-			 "counts: select its functions with pfNames"},
+			 "counts: select its functions with \"pfNames\": [\"pf0\"]"},
 	{"vendors=8086 !drivers=ice", "exclude removes every device that the lists take"},
 	{"vendors=8086 !ifNames=ens1", ""},
 	{"vendors=8086 | vendors=1d0f",
@@ -178,7 +178,8 @@ static void an_empty_bus_is_said(G_GNUC_UNUSED void **state)
 
 	assert_int_equal(texts->len, 1);
 	assert_string_equal(texts->pdata[0], "the bus 'pci' has no device that could do RDMA; "
-					     "'rdmadp devices' shows the other buses");
+					     "'rdmadp devices' shows the other buses, of which "
+					     "\"buses\" in the selectors names one");
 }
 
 static void long_lists_of_values_are_cut(G_GNUC_UNUSED void **state)

@@ -79,13 +79,15 @@ static const struct {
 	{{"A:x y", "b:y z"},
 	 "a=x,y b=z",
 	 {"E'y': selected by \"rdma/a\" and by \"rdma/b\", and one of the two is exclusive: "
-	  "\"rdma/a\" keeps it, because it comes first in the file; exclude it from one of "
-	  "them"}},
+	  "\"rdma/a\" keeps it, because it comes first in the file; leave it to one of them, with "
+	  "\"exclude\" in the selectors of the other, such as \"exclude\": {\"addresses\": "
+	  "[\"y\"]}"}},
 	{{"a:x y", "B:y"},
 	 "a=x,y b=",
 	 {"E'y': selected by \"rdma/a\" and by \"rdma/b\", and one of the two is exclusive: "
-	  "\"rdma/a\" keeps it, because it comes first in the file; exclude it from one of "
-	  "them"}},
+	  "\"rdma/a\" keeps it, because it comes first in the file; leave it to one of them, with "
+	  "\"exclude\" in the selectors of the other, such as \"exclude\": {\"addresses\": "
+	  "[\"y\"]}"}},
 	/* a label can change what is right now */
 	{{"l:x", "b:x"},
 	 "l=x b=x",
@@ -96,14 +98,16 @@ static const struct {
 	{{"A:x/identity=g", "B:y/identity=g"},
 	 "a=x b=",
 	 {"E'y': selected by \"rdma/a\" and by \"rdma/b\", and one of the two is exclusive: "
-	  "\"rdma/a\" keeps it, because it comes first in the file; exclude it from one of "
-	  "them"}},
+	  "\"rdma/a\" keeps it, because it comes first in the file; leave it to one of them, with "
+	  "\"exclude\" in the selectors of the other, such as \"exclude\": {\"addresses\": "
+	  "[\"y\"]}"}},
 	/* an exclusive one between two shared ones */
 	{{"a:x", "B:x", "c:x"},
 	 "a=x b= c=x",
 	 {"E'x': selected by \"rdma/a\" and by \"rdma/b\", and one of the two is exclusive: "
-	  "\"rdma/a\" keeps it, because it comes first in the file; exclude it from one of "
-	  "them",
+	  "\"rdma/a\" keeps it, because it comes first in the file; leave it to one of them, with "
+	  "\"exclude\" in the selectors of the other, such as \"exclude\": {\"addresses\": "
+	  "[\"x\"]}",
 	  "W'x': selected by \"rdma/a\" and by \"rdma/c\": pods of both get it, and each counts "
 	  "its slots as if it were alone"}},
 	/* many are one sentence */
