@@ -32,11 +32,13 @@ static const char *node_name(void)
 static void say_trouble(ModeLabel *self, const char *trouble)
 {
 	if (trouble != NULL && g_strcmp0(trouble, self->trouble) != 0)
-		log_warning(AREA, "mode_label_file '%s' cannot be read: %s; it stays %s",
+		log_warning(AREA,
+			    "mode_label_file '%s' cannot be read: %s; resources with the mode auto "
+			    "stay %s",
 			    self->path, trouble,
-			    !self->known      ? "as it was, or shared"
-			    : self->exclusive ? "exclusive mode"
-					      : "shared mode");
+			    !self->known      ? "as they were, or shared"
+			    : self->exclusive ? "exclusive"
+					      : "shared");
 	g_free(self->trouble);
 	self->trouble = g_strdup(trouble);
 }

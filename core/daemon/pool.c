@@ -363,7 +363,8 @@ static char *pool_refusal(const Pool *pool, const Device *device)
 	char *text;
 
 	if (selector_judge(pool->config, device, pool_match, (gpointer)pool->vtable, &refusal))
-		return g_strdup("no longer its own: another resource, or a pod of one, has it");
+		return g_strdup("no longer its own: another resource or a pod of one has it, or "
+				"its virtual functions are given away");
 	text = g_strdup_printf("no longer selected: %s: has %s, wanted %s", refusal.key,
 			       refusal.seen, refusal.wanted);
 	refusal_clear(&refusal);

@@ -121,7 +121,8 @@ static void append_table(GString *text, const Table *table)
 {
 	g_autofree char *rows = table_text(table, 0);
 
-	g_string_append_printf(text, "\n%s", rows);
+	if (rows[0] != '\0')
+		g_string_append_printf(text, "\n%s", rows);
 }
 
 static const char *first_of(const char *a, const char *b)

@@ -73,8 +73,11 @@ static void append_row(const Table *table, char **row, const glong *widths, GStr
 char *table_text(const Table *table, guint indent)
 {
 	GString *text = g_string_new(NULL);
-	glong *widths = g_new0(glong, table->n_columns);
+	glong *widths = NULL;
 
+	if (table->rows->len == 1)
+		return g_string_free(text, FALSE);
+	widths = g_new0(glong, table->n_columns);
 	for (guint i = 0; i < table->n_columns; i++)
 		widths[i] = column_width(table, i);
 	for (guint i = 0; i < table->rows->len; i++) {

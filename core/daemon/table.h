@@ -14,5 +14,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Table, table_free)
 /* One cell for each column, in order; NULL or "" is shown as "-". Copied. */
 void table_add(Table *table, const char *const *cells);
 /* The whole table, every line ended by a newline and indented by 'indent' spaces; a
- * column in which no row has anything is left out. */
+ * column in which no row has anything is left out. "" if there are no rows. */
 char *table_text(const Table *table, guint indent);

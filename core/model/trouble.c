@@ -124,7 +124,8 @@ char *resource_trouble(const Resource *resource)
 	if (config->rdma_hca_max == 0 && !exclusive)
 		return g_strdup("rdmaHcaMax is 0, so nothing is offered");
 	if (hcas->len == 0)
-		return g_strdup("no device matches its selectors");
+		return g_strdup(
+			"no device matches its selectors; 'rdmadp explain' tells what is there");
 	text = g_string_new(NULL);
 	append_effect(text, config, hcas, exclusive);
 	append_groups(text, hcas, exclusive);

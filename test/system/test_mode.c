@@ -188,7 +188,7 @@ static void a_label_that_comes_late_changes_nothing(void **state)
 	node_stop_daemon(node);
 	fixture_delete(node->root, "labels");
 	node_start_daemon(node);
-	node_daemon_says(node, "it stays as it was, or shared");
+	node_daemon_says(node, "stay as they were, or shared");
 	node_daemon_says(node, RES ": hca-exclusive mode");
 	await_allocatable(node, N_EXCLUSIVE);
 	node_label(node, TRUE);

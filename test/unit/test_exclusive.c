@@ -165,7 +165,8 @@ static void trouble_is_having_no_healthy_device(G_GNUC_UNUSED void **state)
 	g_autoptr(Resource) resource = resource_build("mode=exclusive");
 	g_autoptr(Resource) any = resource_build("mode=exclusive policy=anyDevice");
 
-	EXPECT_TROUBLE(resource, "no device matches its selectors");
+	EXPECT_TROUBLE(resource,
+		       "no device matches its selectors; 'rdmadp explain' tells what is there");
 	FOUND(resource, "a rdma=mlx5_0 cm");
 	EXPECT_TROUBLE(resource, "its only HCA cannot be used: uverbs for mlx5_0 missing ('a'), "
 				 "load the module ib_uverbs (modprobe ib_uverbs)");

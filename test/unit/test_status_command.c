@@ -37,10 +37,23 @@ static void snapshots_of_another_form_are_shown_as_far_as_they_go(void **state)
 	}
 }
 
+/* No headings and no gap where there is nothing to show. */
+static void an_empty_table_takes_no_place(void **state)
+{
+	static const char line[] = "{\"buses\":[],\"resources\":[],\"pods\":[]}";
+	g_autoptr(JsonValue) snapshot = json_parse(line, strlen(line), NULL);
+	g_autofree char *text = status_command_text(snapshot, 0);
+
+	(void)state;
+	assert_null(strstr(text, "\n\n\n"));
+	assert_null(strstr(text, "RESOURCE"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(snapshots_of_another_form_are_shown_as_far_as_they_go),
+		cmocka_unit_test(an_empty_table_takes_no_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

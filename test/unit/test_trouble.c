@@ -19,7 +19,8 @@ static void trouble_is_one_sentence(G_GNUC_UNUSED void **state)
 	g_autoptr(Resource) any = resource_build("hcaMax=2 policy=anyDevice");
 	g_autoptr(Resource) exclusive = resource_build("mode=exclusive");
 
-	EXPECT_TROUBLE(none, "no device matches its selectors");
+	EXPECT_TROUBLE(none,
+		       "no device matches its selectors; 'rdmadp explain' tells what is there");
 	resource_found_n(zero, 1);
 	EXPECT_TROUBLE(zero, "rdmaHcaMax is 0, so nothing is offered");
 	resource_found_n(two, 3);
