@@ -92,6 +92,25 @@ static gboolean options_apply(const Options *options, Settings *settings, GError
 	       override(settings, "log-level", "log.level", options->log_level, error);
 }
 
+/* An option that would have no effect was meant for something else. */
+static gboolean options_fit(const Options *options, GError **error)
+{
+	gboolean checks = g_strcmp0(options->words[0], "check-config") == 0;
+	const char *wrong = NULL;
+
+	if (options->from_sriov != NULL && !checks)
+		wrong = "--from-sriov is for the command check-config only";
+	else if (options->no_node && !checks)
+		wrong = "--no-node is for the command check-config only";
+	else if (options->json && options->words[0] == NULL)
+		wrong = "--json is for commands only";
+	else if (options->from_sriov != NULL && options->words[1] != NULL)
+		wrong = "--from-sriov has the file to read, no other one can be checked with it";
+	if (wrong != NULL)
+		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, wrong);
+	return wrong == NULL;
+}
+
 static gboolean options_check(const Options *options, GError **error)
 {
 	g_autoptr(Settings) settings = settings_new();
@@ -102,7 +121,7 @@ static gboolean options_check(const Options *options, GError **error)
 				    "containers get their device files from the kubelet");
 		return FALSE;
 	}
-	return options_apply(options, settings, error);
+	return options_fit(options, error) && options_apply(options, settings, error);
 }
 
 Options *options_parse(int argc, char **argv, GError **error)

@@ -63,6 +63,11 @@ static const struct {
 	{"devices-nothing", NULL, NULL, NULL, "devices", 0},
 	{"devices-no-backend", NULL, NULL, NULL, "devices --backend-dir /nonexistent", 1},
 	{"devices-argument", NULL, NULL, NULL, "devices pci", 2},
+	/* options that would do nothing */
+	{"status-no-node", NULL, NULL, NULL, "status --no-node", 2},
+	{"devices-from-sriov", NULL, NULL, NULL, "devices --from-sriov x.json", 2},
+	{"check-from-sriov-two", NULL, NULL, NULL, "check-config --from-sriov x.json y.json", 2},
+	{"daemon-json", NULL, NULL, NULL, "--json", 2},
 	{"no-such-command", NULL, NULL, NULL, "help", 2},
 	{"explain-no-text", NULL,
 	 "file sys/bus/mock/devices = device a\\nrdma r0 -\\nport 1 ethernet down\\n"
