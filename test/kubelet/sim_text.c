@@ -119,18 +119,28 @@ static char *printable(GString *line)
 	return g_string_free(line, FALSE);
 }
 
+static const char *format_of(const json_t *event, const char *name)
+{
+	/* No times: the plugin was not back once. */
+	if (strcmp(name, "scenario") == 0 && !json_object_get(event, "times"))
+		return "{mark} {name}";
+	for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
+		if (strcmp(formats[i].event, name) == 0)
+			return formats[i].line;
+	}
+	return NULL;
+}
+
 char *sim_text_line(const json_t *event)
 {
 	const char *name = json_string_value(json_object_get(event, "event"));
+	const char *format = format_of(event, name);
 	GString *line = g_string_new(NULL);
 	g_string_append_printf(line, "%9.3f  %-13s ", json_real_value(json_object_get(event, "t")),
 			       name);
-	for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
-		if (strcmp(formats[i].event, name) != 0)
-			continue;
-		append_format(line, event, formats[i].line);
-		return printable(line);
-	}
-	append_all(line, event);
+	if (format)
+		append_format(line, event, format);
+	else
+		append_all(line, event);
 	return printable(line);
 }

@@ -214,6 +214,17 @@ static void the_text_is_for_people(void **state)
 	plugin_free(&plugin);
 }
 
+static void a_scenario_without_a_plugin_names_no_times(void **state)
+{
+	const char *const argv[] = {program, "--text", "--scenario", "restart",
+				    "--",    "false",  NULL};
+	Process *process = process_start("kubelet", argv);
+	(void)state;
+	assert_non_null(process_await(process, "BAD restart"));
+	assert_int_equal(process_count(process, "median"), 0);
+	assert_ends(process, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_commands_do_their_work_in_order, make_dir,
 						remove_dir),
 		cmocka_unit_test_setup_teardown(the_text_is_for_people, make_dir, remove_dir),
+		cmocka_unit_test(a_scenario_without_a_plugin_names_no_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * machine to every backend, and what identifies it is not in the text. */
 #include <glib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "edge/module.h"
 #include "support/dump.h"
@@ -302,6 +303,34 @@ static void a_directory_that_is_there_is_left_alone(G_GNUC_UNUSED void **state)
 	fixture_remove(root);
 }
 
+/* Under the name that it was called by: it is installed under another one. */
+static void the_usage_has_the_name_that_was_typed(G_GNUC_UNUSED void **state)
+{
+	g_autofree char *root = fixture_new("dir sys\n");
+	static const struct {
+		const char *option;
+		int status;
+	} cases_of_usage[] = {{"--help", 0}, {"--biuld", 2}};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases_of_usage); i++) {
+		const char *script = SCRIPT;
+		const char *const argv[] = {"/bin/sh",
+					    "-c",
+					    "ln -sf \"$0\" rdmadp-x && ./rdmadp-x \"$1\" 2>&1",
+					    script,
+					    cases_of_usage[i].option,
+					    NULL};
+		g_autofree char *text = NULL;
+		int status;
+
+		assert_true(g_spawn_sync(root, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
+					 &text, NULL, &status, NULL));
+		assert_int_equal(WEXITSTATUS(status), cases_of_usage[i].status);
+		assert_has(text, "usage: rdmadp-x [--sysfs DIR] > machine.txt\n");
+	}
+	fixture_remove(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +343,7 @@ int main(void)
 		cmocka_unit_test(strange_text_is_built_as_it_was),
 		cmocka_unit_test(what_leads_out_of_the_directory_is_not_built),
 		cmocka_unit_test(a_directory_that_is_there_is_left_alone),
+		cmocka_unit_test(the_usage_has_the_name_that_was_typed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
