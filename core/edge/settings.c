@@ -103,7 +103,7 @@ static const char *explain(const char *library_text)
 		       "written key = value; with text in double quotes, and those of a group "
 		       "group = { key = value; };";
 	if (strcmp(library_text, "duplicate setting name") == 0)
-		return "this key is there twice";
+		return "this key is there twice; keep one";
 	return library_text;
 }
 
