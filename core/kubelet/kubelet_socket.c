@@ -118,3 +118,19 @@ gboolean kubelet_socket_check(const KubeletSocket *socket, GError **error)
 		    socket_file_uid_hint(status.st_uid));
 	return FALSE;
 }
+
+char *kubelet_socket_pin(const KubeletSocket *socket, int *ret_fd)
+{
+	int fd = fcntl(socket->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", fd);
+
+	*ret_fd = -1;
+	if (fd < 0)
+		return g_strdup(socket->path);
+	if (access(link, F_OK) < 0) {
+		close(fd);
+		return g_strdup(socket->path);
+	}
+	*ret_fd = fd;
+	return g_steal_pointer(&link);
+}

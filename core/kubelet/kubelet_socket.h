@@ -26,3 +26,7 @@ gboolean kubelet_socket_look(KubeletSocket *socket);
 guint kubelet_socket_generation(const KubeletSocket *socket);
 /* May it be dialled? It must be a socket of root or of our own user. */
 gboolean kubelet_socket_check(const KubeletSocket *socket, GError **error);
+/* Where to dial so that this socket answers or none does: not one that has taken its place
+ * meanwhile. Good for as long as *ret_fd is open. Where that cannot be had (there is no
+ * /proc): the path, and -1. */
+char *kubelet_socket_pin(const KubeletSocket *socket, int *ret_fd);

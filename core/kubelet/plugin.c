@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "edge/log.h"
 #include "edge/settings.h"
@@ -82,12 +83,28 @@ static gboolean is_denied(const char *message)
 static char *describe_failure(const Plugin *plugin, enum rpc_status status, const char *message)
 {
 	const char *path = kubelet_socket_path(plugin->kubelet->socket);
+	g_autoptr(GString) text = g_string_new(message);
 
+	g_string_replace(text, plugin->dialled, path, 0);
 	if (plugin->is_unanswered)
-		return g_strdup_printf("no kubelet answers at '%s': %s", path, message);
+		return g_strdup_printf("no kubelet answers at '%s': %s", path, text->str);
 	return g_strdup_printf("the kubelet at '%s' does not register '%s': %s (status %d)%s", path,
-			       plugin->resource, message, (int)status,
+			       plugin->resource, text->str, (int)status,
 			       is_denied(message) ? listener_access_hint(EACCES) : "");
+}
+
+static void forget_dialled(Plugin *plugin)
+{
+	if (plugin->dialled_fd >= 0)
+		close(plugin->dialled_fd);
+	plugin->dialled_fd = -1;
+	g_clear_pointer(&plugin->dialled, g_free);
+}
+
+static void cancel_register(Plugin *plugin)
+{
+	rpc_request_cancel(g_steal_pointer(&plugin->request));
+	forget_dialled(plugin);
 }
 
 static void on_register_done(enum rpc_status status, const char *message, GBytes *reply,
@@ -101,20 +118,21 @@ static void on_register_done(enum rpc_status status, const char *message, GBytes
 	/* A kubelet that goes away in the middle of the call cancels it. */
 	plugin->is_unanswered =
 		(status == RPC_UNAVAILABLE || status == RPC_CANCELLED) && !is_denied(message);
-	if (status == RPC_OK) {
+	if (status != RPC_OK)
+		problem = describe_failure(plugin, status, message);
+	forget_dialled(plugin);
+	if (!problem) {
 		plugin->registrations++;
 		plugin_feed(plugin, REGISTRATION_ACCEPTED, NULL);
 		return;
 	}
-	problem = describe_failure(plugin, status, message);
 	plugin_feed(plugin, REGISTRATION_REFUSED, problem);
 }
 
 static void call_register(Plugin *plugin)
 {
 	Kubelet *kubelet = plugin->kubelet;
-	struct rpc_target target = {kubelet_socket_path(kubelet->socket), METHOD_REGISTER,
-				    REGISTER_DEADLINE_MS, 0};
+	struct rpc_target target = {NULL, METHOD_REGISTER, REGISTER_DEADLINE_MS, 0};
 	g_autoptr(GBytes) message = NULL;
 	g_autoptr(GError) error = NULL;
 
@@ -138,6 +156,8 @@ static void call_register(Plugin *plugin)
 	}
 	message = messages_pack_register(endpoint_name(plugin->endpoint), plugin->resource,
 					 plugin->ops.prefer != NULL);
+	plugin->dialled = kubelet_socket_pin(kubelet->socket, &plugin->dialled_fd);
+	target.path = plugin->dialled;
 	plugin->request = rpc_request(kubelet->rpc, &target, message, on_register_done, plugin);
 }
 
@@ -267,7 +287,7 @@ static void note_change(Plugin *plugin, enum plugin_state before, enum registrat
 static void carry_out(Plugin *plugin, guint actions)
 {
 	if (actions & REGISTRATION_CANCEL)
-		rpc_request_cancel(g_steal_pointer(&plugin->request));
+		cancel_register(plugin);
 	if (actions & REGISTRATION_END_STREAMS)
 		streams_end(plugin->streams, "rdmadp ends this stream");
 	if ((actions & REGISTRATION_LISTEN) && plugin->endpoint)
@@ -329,6 +349,7 @@ Plugin *plugin_new(Kubelet *kubelet, const char *resource, const struct plugin_o
 	plugin->ops = *ops;
 	plugin->data = data;
 	plugin->since_us = g_get_monotonic_time();
+	plugin->dialled_fd = -1;
 	plugin->streams = streams_new(&streams_events, plugin);
 	plugin->server = service_new(plugin);
 	registration_switch(&plugin->machine, kubelet->registration == REGISTRATION_WATCHER

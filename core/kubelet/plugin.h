@@ -41,6 +41,8 @@ struct plugin {
 	RpcServer *server;
 	Streams *streams;
 	RpcRequest *request; /* the Register that is under way */
+	char *dialled; /* where to; NULL: none is */
+	int dialled_fd; /* that it needs; -1: none */
 	guint generation; /* of the kubelet.sock that was tried last */
 	gboolean is_unanswered; /* the last Register reached nobody */
 	struct nag nag;

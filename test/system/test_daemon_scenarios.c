@@ -180,6 +180,19 @@ static void two_instances_hand_over_in_every_profile(void **state)
 	}
 }
 
+/* Kubelets to 1.34 go on with a Register whose caller has given it up: one that was meant
+ * for the kubelet before must not reach the next. */
+static void each_kubelet_is_asked_once_in_old_profiles(void **state)
+{
+	static const char *const profiles[] = {"1.24", "1.34"};
+	static const char *const name[] = {"restart-random", NULL};
+	(void)state;
+	for (gsize i = 0; i < G_N_ELEMENTS(profiles); i++) {
+		struct variant variant = {profiles[i], "", FALSE, "--count=300", NULL};
+		run_all(name, &variant);
+	}
+}
+
 /* The kubelet finds the daemon, not the other way round. Streams that end as soon as they
  * begin make the daemon wait longer each time, so there are few of them. */
 static void the_daemon_survives_as_a_watched_plugin(void **state)
@@ -209,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_daemon_survives_every_scenario),
 		cmocka_unit_test(two_instances_hand_over_in_every_profile),
+		cmocka_unit_test(each_kubelet_is_asked_once_in_old_profiles),
 		cmocka_unit_test(the_daemon_survives_as_a_watched_plugin),
 		cmocka_unit_test(the_daemon_survives_with_an_exclusive_resource),
 	};

@@ -110,6 +110,74 @@ static void without_a_descriptor_nothing_changes(void **state)
 	assert_true(kubelet_socket_check(fixture->socket, NULL));
 }
 
+static int listen_here(const struct fixture *fixture)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	g_strlcpy(address.sun_path, kubelet_socket_path(fixture->socket), sizeof(address.sun_path));
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 5), 0);
+	return fd;
+}
+
+static gboolean answers(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	gboolean connected;
+
+	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	connected = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+	close(fd);
+	return connected;
+}
+
+/* Else the next kubelet gets a call that was meant for the one before it. */
+static void a_pin_leads_to_one_socket_and_no_other(void **state)
+{
+	struct fixture *fixture = *state;
+	int first = listen_here(fixture), second, fd, next_fd;
+
+	assert_true(kubelet_socket_look(fixture->socket));
+	g_autofree char *pin = kubelet_socket_pin(fixture->socket, &fd);
+
+	if (fd < 0)
+		skip(); /* no /proc */
+	assert_true(answers(pin));
+	close(first);
+	assert_false(answers(pin));
+	remove_socket(fixture);
+	second = listen_here(fixture);
+	assert_true(answers(kubelet_socket_path(fixture->socket)));
+	assert_false(answers(pin));
+	assert_true(kubelet_socket_look(fixture->socket));
+	assert_false(answers(pin));
+	g_autofree char *next = kubelet_socket_pin(fixture->socket, &next_fd);
+
+	assert_true(answers(next));
+	close(fd);
+	close(next_fd);
+	close(second);
+}
+
+/* Then the path has to do. */
+static void without_a_descriptor_there_is_no_pin(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit before;
+	int fd;
+
+	make_socket(fixture);
+	assert_true(kubelet_socket_look(fixture->socket));
+	before = descriptors_leave(0);
+	g_autofree char *pin = kubelet_socket_pin(fixture->socket, &fd);
+
+	descriptors_give_back(&before);
+	assert_int_equal(fd, -1);
+	assert_string_equal(pin, kubelet_socket_path(fixture->socket));
+}
+
 static void one_that_is_gone_is_absent(void **state)
 {
 	struct fixture *fixture = *state;
@@ -188,6 +256,8 @@ int main(void)
 		TEST(each_socket_is_new_once),
 		TEST(one_that_was_replaced_between_two_looks_is_new),
 		TEST(without_a_descriptor_nothing_changes),
+		TEST(a_pin_leads_to_one_socket_and_no_other),
+		TEST(without_a_descriptor_there_is_no_pin),
 		TEST(one_that_is_gone_is_absent),
 		TEST(a_directory_that_is_not_there_is_said),
 		TEST(what_is_not_the_kubelets_is_refused),

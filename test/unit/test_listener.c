@@ -281,6 +281,20 @@ static void a_directory_that_everybody_writes_is_refused(void **state)
 	assert_int_equal(chmod(fixture->dir, 0700), 0);
 }
 
+static void a_directory_of_a_stranger_is_refused(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autoptr(GError) error = NULL;
+
+	if (geteuid() != 0)
+		skip(); /* cannot give a file away */
+	assert_int_equal(chown(fixture->dir, 12345, 12345), 0);
+	assert_null(listen_at(fixture, &error));
+	assert_true(g_error_matches(error, LISTENER_ERROR, LISTENER_ERROR_DIRECTORY));
+	assert_non_null(strstr(error->message, "uid 12345"));
+	assert_int_equal(count_files(fixture->dir), 0);
+}
+
 static void a_denied_directory_explains_selinux(void **state)
 {
 	struct fixture *fixture = *state;
@@ -462,6 +476,7 @@ int main(void)
 		TEST(a_directory_that_cannot_be_used_is_named),
 		TEST(a_directory_that_was_removed_below_us_is_told),
 		TEST(a_directory_that_everybody_writes_is_refused),
+		TEST(a_directory_of_a_stranger_is_refused),
 		TEST(a_denied_directory_explains_selinux),
 		TEST(a_removed_or_replaced_file_is_noticed_and_not_ours),
 		TEST(a_directory_that_moved_away_is_noticed),
