@@ -284,9 +284,11 @@ static void what_leads_out_of_the_directory_is_not_built(G_GNUC_UNUSED void **st
 	for (gsize i = 0; i < G_N_ELEMENTS(evil); i++) {
 		g_autofree char *root = fixture_new("dir sys\n");
 		g_autofree char *out = g_build_filename(root, "out", NULL);
+		g_autofree char *half = g_build_filename(root, "again", NULL);
 		g_autofree char *errors = build(root, "again", evil[i].text);
 
 		assert_has(errors, evil[i].refusal);
+		assert_false(g_file_test(half, G_FILE_TEST_EXISTS));
 		assert_false(g_file_test(out, G_FILE_TEST_EXISTS));
 		fixture_remove(root);
 	}
