@@ -60,6 +60,28 @@ int adapter_add_net(struct scan *scan, struct adapter *adapter, const char *name
 	return list_add(&scan->arena, &adapter->nets, net);
 }
 
+int adapter_take_nets(struct scan *scan, struct adapter *owner, struct adapter *member)
+{
+	int result = 0;
+
+	for (uint32_t i = 0; result == 0 && i < member->nets.n; i++) {
+		const struct rdmadp_netdev *net = member->nets.items[i];
+
+		result = adapter_add_net(scan, owner, net->name, net->link_layer, net->flags);
+	}
+	member->nets.n = 0;
+	return result;
+}
+
+const char *adapter_bond_note(struct scan *scan, const struct adapter *member,
+			      const struct adapter *owner, const char *owner_id)
+{
+	const struct rdmadp_rdma_device *rdma = owner->rdma.items[0];
+
+	return arena_printf(&scan->arena, "its port is part of RDMA device %s of %s (bond %s)",
+			    rdma->name, owner_id, member->bond);
+}
+
 static int add_net(struct scan *scan, const struct class_entry *entry, struct adapter *adapter)
 {
 	struct netdev_facts facts;

@@ -38,3 +38,9 @@ int adapter_assume_port(struct scan *scan, struct adapter *adapter, enum rdmadp_
 /* Adds an interface that belongs to it, though it hangs elsewhere. */
 int adapter_add_net(struct scan *scan, struct adapter *adapter, const char *name,
 		    enum rdmadp_link_layer layer, uint32_t flags);
+/* All interfaces of one whose ports are part of another's RDMA device, as in a bond: so a
+ * configuration that names any of them means the one device, once. */
+int adapter_take_nets(struct scan *scan, struct adapter *owner, struct adapter *member);
+/* Why such a one has no RDMA device. */
+const char *adapter_bond_note(struct scan *scan, const struct adapter *member,
+			      const struct adapter *owner, const char *owner_id);

@@ -378,22 +378,12 @@ static struct function *find_port_owner(const struct pci_scan *pci, const struct
 	return found;
 }
 
-/* So that a configuration that names either member means the one device, once. */
 static int join_bond(struct pci_scan *pci, struct function *member)
 {
 	struct function *owner = find_port_owner(pci, member);
-	int result = 0;
 
 	member->port_owner = owner;
-	for (uint32_t i = 0; owner && result == 0 && i < member->adapter.nets.n; i++) {
-		const struct rdmadp_netdev *net = member->adapter.nets.items[i];
-
-		result = adapter_add_net(&pci->scan, &owner->adapter, net->name, net->link_layer,
-					 net->flags);
-	}
-	if (owner)
-		member->adapter.nets.n = 0;
-	return result;
+	return owner ? adapter_take_nets(&pci->scan, &owner->adapter, &member->adapter) : 0;
 }
 
 int functions_read(struct pci_scan *pci)

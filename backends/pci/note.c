@@ -85,15 +85,6 @@ static const char *note_management(struct pci_scan *pci, const struct function *
 			    rdma->name);
 }
 
-static const char *note_bonded(struct pci_scan *pci, const struct function *function)
-{
-	const struct function *owner = function->port_owner;
-	const struct rdmadp_rdma_device *rdma = owner->adapter.rdma.items[0];
-
-	return arena_printf(&pci->scan.arena, "its port is part of RDMA device %s of %s (bond %s)",
-			    rdma->name, owner->id, function->adapter.bond);
-}
-
 const char *function_note(struct pci_scan *pci, const struct function *function)
 {
 	if (adapter_usable_rdma(&function->adapter))
@@ -101,6 +92,7 @@ const char *function_note(struct pci_scan *pci, const struct function *function)
 	if (function->adapter.rdma.n)
 		return note_management(pci, function);
 	if (function->port_owner)
-		return note_bonded(pci, function);
+		return adapter_bond_note(&pci->scan, &function->adapter,
+					 &function->port_owner->adapter, function->port_owner->id);
 	return function->facts.driver ? note_no_rdma(pci, function) : note_unbound(pci, function);
 }

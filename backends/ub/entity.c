@@ -117,13 +117,42 @@ static int compare(const void *a, const void *b)
 	return strcmp(left->id, right->id);
 }
 
+/* A driver that bonds in hardware makes one RDMA device for all ports of the bond and
+ * hangs it below one entity. */
+static struct entity *find_port_owner(const struct ub_scan *ub, const struct entity *member)
+{
+	const char *bond = member->adapter.bond;
+
+	for (uint32_t i = 0; bond && member->driver && i < ub->entities.n; i++) {
+		struct entity *other = ub->entities.items[i];
+
+		if (other->adapter.rdma.n && other->adapter.bond && other->driver &&
+		    strcmp(other->adapter.bond, bond) == 0 &&
+		    strcmp(other->driver, member->driver) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static int join_bond(struct ub_scan *ub, struct entity *member)
+{
+	struct entity *owner = member->adapter.rdma.n ? NULL : find_port_owner(ub, member);
+
+	member->port_owner = owner;
+	return owner ? adapter_take_nets(&ub->scan, &owner->adapter, &member->adapter) : 0;
+}
+
 int entities_read(struct ub_scan *ub)
 {
 	int result = sysfs_list(ub->scan.sysfs, "bus/ub/devices", visit, ub);
 
+	if (result == -ENOENT)
+		return 0;
 	if (ub->entities.n)
 		qsort(ub->entities.items, ub->entities.n, sizeof(*ub->entities.items), compare);
-	return result == -ENOENT ? 0 : result;
+	for (uint32_t i = 0; result == 0 && i < ub->entities.n; i++)
+		result = join_bond(ub, ub->entities.items[i]);
+	return result;
 }
 
 static bool is_unique(const struct ub_scan *ub, const struct entity *entity)

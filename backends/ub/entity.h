@@ -11,6 +11,7 @@ struct entity {
 	const char *driver; /* NULL while unbound */
 	uint32_t class_code; /* 0 where it cannot be read */
 	struct adapter adapter;
+	const struct entity *port_owner; /* a bond made its ports part of this one's device */
 };
 
 struct ub_scan {

@@ -49,6 +49,9 @@ const char *entity_note(struct ub_scan *ub, const struct entity *entity)
 
 	if (adapter_usable_rdma(&entity->adapter))
 		return NULL;
+	if (entity->port_owner)
+		return adapter_bond_note(&ub->scan, &entity->adapter, &entity->port_owner->adapter,
+					 entity->port_owner->id);
 	if (!sysfs_read_in(ub->scan.sysfs, entity->dir, "device", text) || !text_hex_id(text, id))
 		id[0] = '\0';
 	if (driver && strcmp(driver, "vfio-ub") == 0)

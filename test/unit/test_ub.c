@@ -19,7 +19,8 @@ static const struct rdmadp_backend *ub;
 
 static void machines_are_described_as_expected(void **state)
 {
-	static const char *const names[] = {"in-pods", "two-sockets", "ub-a11", "ub-odd"};
+	static const char *const names[] = {"in-pods", "two-sockets", "ub-a11", "ub-bond",
+					    "ub-odd"};
 
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
