@@ -134,10 +134,13 @@ char *pool_trouble(const Pool *pool)
 static const char *pool_told_twice(const Pool *pool, gboolean publishes)
 {
 	GPtrArray *hcas = resource_hcas(pool_resource(pool));
-	g_autofree char *trouble = resource_trouble(pool_resource(pool));
+	g_autofree char *trouble = NULL;
 
-	if (!publishes || hcas->len != 1 || trouble == NULL || pool->barred != NULL ||
-	    g_strcmp0(trouble, pool->trouble) == 0)
+	/* Most often it is asked for nothing: after each look at each device. */
+	if (!publishes || hcas->len != 1 || pool->barred != NULL)
+		return NULL;
+	trouble = resource_trouble(pool_resource(pool));
+	if (trouble == NULL || g_strcmp0(trouble, pool->trouble) == 0)
 		return NULL;
 	return ((const struct hca *)g_ptr_array_index(hcas, 0))->missing;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GetPreferredAllocation with as many ids as there can be, over a real connection. What
- * is allocated then is another matter: these machines have no device nodes. */
+/* GetPreferredAllocation with as many ids as there can be, over a real connection, and
+ * machines with many devices. What is allocated then is another matter: these machines
+ * have no device nodes. */
 #include "system/node.h"
 
 #include <setjmp.h>
@@ -14,6 +15,8 @@
 
 /* Enough that the order of a hash table shows. */
 #define DEVICES 100
+/* Virtual functions of a large node. */
+#define MANY_DEVICES 4000
 
 static struct node *begin(const char *devices, const char *resources)
 {
@@ -36,11 +39,11 @@ static void end(struct node *node)
 static void add_device(GString *text, guint i)
 {
 	g_string_append_printf(text,
-			       "device 0000:%02x:00.0\ndriver mlx5_core\nattribute vendor 15b3\n"
+			       "device 0000:%02x:%02x.0\ndriver mlx5_core\nattribute vendor 15b3\n"
 			       "numa %u\nrdma mlx5_%u mlx5_ib\nport 1 ethernet active\n"
 			       "uverbs infiniband/uverbs%u 231:%u\n"
 			       "rdma_cm infiniband/rdma_cm 10:121\n",
-			       i, i % 2, i, i, 192 + i);
+			       i % 256, i / 256, i % 2, i, i, 192 + i);
 }
 
 /* The largest list that the configuration may ask for: the kubelet names all of its ids
@@ -99,11 +102,34 @@ static void all_devices_are_given_at_once(void **state)
 	end(node);
 }
 
+/* What each look at a device costs must not grow with their number: the daemon had no
+ * time for anything else. */
+static void many_devices_that_are_polled_leave_time_for_pods(void **state)
+{
+	g_autoptr(GString) devices = g_string_new(NULL);
+	struct node *node;
+
+	(void)state;
+	for (guint i = 0; i < MANY_DEVICES; i++)
+		add_device(devices, i);
+	node = begin(devices->str,
+		     "{\"faultDetectPeriod\":2,\"configList\":[{\"resourceName\":\"hca\",\"mode\":"
+		     "\"exclusive\",\"selectors\":{\"buses\":[\"mock\"]}}]}");
+	node_await_allocatable(node, "rdma/hca", MANY_DEVICES);
+	for (int i = 0; i < 3; i++) {
+		node_command(node, "allocate rdma/hca 2 pod%d", i);
+		node_kubelet_says(node, "{\"event\":\"preferred\"}");
+	}
+	node_stop_daemon(node);
+	end(node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_largest_list_is_no_request_too_large),
 		cmocka_unit_test(all_devices_are_given_at_once),
+		cmocka_unit_test(many_devices_that_are_polled_leave_time_for_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
