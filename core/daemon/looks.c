@@ -112,6 +112,12 @@ static gboolean on_stuck(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
+static void arm_slow(Looks *looks)
+{
+	if (looks->slow_timer == 0)
+		looks->slow_timer = g_timeout_add(SLOW_MS, on_slow, looks);
+}
+
 static void start(Looks *looks, Device *device)
 {
 	struct look *look = g_new0(struct look, 1);
@@ -120,8 +126,7 @@ static void start(Looks *looks, Device *device)
 	look->since_us = g_get_monotonic_time();
 	g_hash_table_insert(looks->running, (gpointer)device_identity(look->device), look);
 	looks->n_awaited++;
-	if (looks->slow_timer == 0)
-		looks->slow_timer = g_timeout_add(SLOW_MS, on_slow, looks);
+	arm_slow(looks);
 	if (looks->stuck_timer == 0)
 		looks->stuck_timer = g_timeout_add(STUCK_MS, on_stuck, looks);
 	looks->ops.start(look->device, looks->data);
@@ -154,14 +159,20 @@ void looks_done(Looks *looks, Device *device)
 {
 	const struct look *look = g_hash_table_lookup(looks->running, device_identity(device));
 	g_autoptr(Device) next = NULL;
+	gboolean was_slow;
 
 	if (look == NULL)
 		return;
 	if (look->again)
 		next = device_ref(look->changed != NULL ? look->changed : look->device);
-	looks->n_awaited -= look->slow ? 0 : 1;
+	was_slow = look->slow;
+	looks->n_awaited -= was_slow ? 0 : 1;
 	g_hash_table_remove(looks->running, device_identity(device));
 	if (next != NULL)
 		start(looks, next);
-	looks_settle(looks);
+	/* With thousands of devices most are slow: not each is told by itself. */
+	if (was_slow && g_hash_table_size(looks->running) > 0)
+		arm_slow(looks);
+	else
+		looks_settle(looks);
 }

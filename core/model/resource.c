@@ -10,6 +10,7 @@ struct resource {
 	ResourceConfig *config;
 	gboolean exclusive;
 	GPtrArray *hcas; /* struct hca *; the index is the ordinal */
+	GHashTable *by_identity; /* of their devices -> the first that has it, borrowed */
 	struct hca_probe probe;
 	SlotIds **ids; /* of the last snapshot; not part of the state */
 };
@@ -28,6 +29,7 @@ Resource *resource_new(ResourceConfig *config)
 	resource->config = config;
 	resource->exclusive = config->mode == RESOURCE_EXCLUSIVE;
 	resource->hcas = g_ptr_array_new_with_free_func(free_hca);
+	resource->by_identity = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	resource->ids = g_new0(SlotIds *, 1);
 	return resource;
 }
@@ -45,6 +47,7 @@ void resource_free(Resource *resource)
 {
 	if (resource == NULL)
 		return;
+	g_hash_table_unref(resource->by_identity);
 	g_ptr_array_unref(resource->hcas);
 	slot_ids_unref(*resource->ids);
 	g_free((gpointer)resource->ids);
@@ -74,13 +77,7 @@ GPtrArray *resource_hcas(const Resource *resource)
 
 static struct hca *find(const Resource *resource, const char *identity)
 {
-	for (guint i = 0; i < resource->hcas->len; i++) {
-		struct hca *hca = g_ptr_array_index(resource->hcas, i);
-
-		if (strcmp(device_identity(hca->device), identity) == 0)
-			return hca;
-	}
-	return NULL;
+	return g_hash_table_lookup(resource->by_identity, identity);
 }
 
 const struct hca *resource_find(const Resource *resource, const char *identity)
@@ -88,13 +85,15 @@ const struct hca *resource_find(const Resource *resource, const char *identity)
 	return find(resource, identity);
 }
 
-static struct hca *append(Resource *resource)
+static struct hca *append(Resource *resource, const char *identity)
 {
 	struct hca *hca = g_new0(struct hca, 1);
 
 	hca->ordinal = resource->hcas->len;
 	hca->healthy = TRUE;
 	g_ptr_array_add(resource->hcas, hca);
+	if (find(resource, identity) == NULL)
+		g_hash_table_insert(resource->by_identity, g_strdup(identity), hca);
 	return hca;
 }
 
@@ -113,10 +112,12 @@ void resource_set_devices(Resource *resource, GPtrArray *devices)
 		((struct hca *)g_ptr_array_index(resource->hcas, i))->present = FALSE;
 	for (guint i = 0; i < sorted->len; i++) {
 		Device *device = g_ptr_array_index(sorted, i);
-		struct hca *hca = find(resource, device_identity(device));
+		const char *identity = device_identity(device);
+		struct hca *hca = find(resource, identity);
 
-		hca_set_device(hca == NULL ? append(resource) : hca, device, resource->config,
-			       &resource->probe);
+		if (hca == NULL)
+			hca = append(resource, identity);
+		hca_set_device(hca, device, resource->config, &resource->probe);
 	}
 }
 
@@ -196,7 +197,7 @@ void resource_restore(Resource *resource, GPtrArray *saved)
 	g_return_if_fail(resource->hcas->len == 0);
 	for (guint i = 0; i < saved->len; i++) {
 		const struct saved_hca *one = g_ptr_array_index(saved, i);
-		struct hca *hca = append(resource);
+		struct hca *hca = append(resource, device_identity(one->device));
 
 		hca_set_device(hca, one->device, resource->config, NULL);
 		hca->ready |= one->ready;

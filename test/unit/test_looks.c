@@ -152,6 +152,26 @@ static void one_that_hangs_is_not_waited_for(void **state)
 	assert_string_equal(fixture->log->str, "ab.b.A..");
 }
 
+/* What comes late is told together: with thousands of devices all of it comes late. */
+static void late_ones_are_told_together(void **state)
+{
+	struct fixture *fixture = *state;
+	g_autoptr(Device) c = device_build("c");
+
+	looks_at(fixture->looks, fixture->a, TRUE);
+	looks_at(fixture->looks, fixture->b, TRUE);
+	looks_at(fixture->looks, c, TRUE);
+	test_wait(has_settled, fixture);
+	g_string_truncate(fixture->log, 0);
+	looks_done(fixture->looks, fixture->a);
+	looks_done(fixture->looks, fixture->b);
+	assert_string_equal(fixture->log->str, "");
+	test_wait(has_settled, fixture);
+	assert_string_equal(fixture->log->str, ".");
+	looks_done(fixture->looks, c);
+	assert_string_equal(fixture->log->str, "..");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -161,6 +181,7 @@ int main(void)
 		TEST(news_are_looked_at_after_a_read),
 		TEST(a_device_that_changes_meanwhile_is_looked_at_as_it_is),
 		TEST(one_that_hangs_is_not_waited_for),
+		TEST(late_ones_are_told_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
