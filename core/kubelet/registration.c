@@ -5,6 +5,7 @@
 #define LASTING_US ((gint64)5 * G_USEC_PER_SEC)
 /* A kubelet that has accepted a plugin opens its stream within milliseconds. */
 #define NO_STREAM_MS 10000
+#define LATE_STREAM_MS 500
 /* So many are no accident. */
 #define RESTLESS 5
 /* Below this there is no need to spread attempts over time. */
@@ -16,6 +17,7 @@ enum timer {
 	TIMER_BACK_OFF, /* the next delay of the sequence */
 	TIMER_RESTART, /* the first delay of it */
 	TIMER_NO_STREAM,
+	TIMER_LATE_STREAM,
 	TIMER_SLOW, /* the last delay of it */
 };
 
@@ -60,6 +62,14 @@ static const struct transition by_register[] = {
 	 TIMER_RESTART},
 };
 
+/* A stream that ends before Register is answered: mostly a late one of the kubelet before,
+ * while the next one is asked, which must not be asked twice. Its stream comes soon. */
+static const struct transition by_register_after_loss[] = {
+	{PLUGIN_STREAMING, REGISTRATION_STREAM_LOST, PLUGIN_REGISTERING, 0, TIMER_OFF},
+	{PLUGIN_REGISTERING, REGISTRATION_ACCEPTED, PLUGIN_REGISTERING, 0, TIMER_LATE_STREAM},
+	{PLUGIN_REGISTERING, REGISTRATION_TIMER, PLUGIN_LISTENING, 0, TIMER_BACK_OFF},
+};
+
 static const struct transition by_watcher[] = {
 	{PLUGIN_IDLE, REGISTRATION_PUBLISH, PLUGIN_IDLE, LISTEN, TIMER_OFF},
 	{PLUGIN_IDLE, REGISTRATION_SERVED, PLUGIN_LISTENING, 0, TIMER_OFF},
@@ -87,16 +97,29 @@ static const int register_delays_ms[] = {0, 1, 2, 5, 10, 20, 50, 100, 200, 400, 
 /* The kubelet looks at a new socket within a second, and backs off itself. */
 static const int watcher_delays_ms[] = {0, 1000, 2000, 4000, 8000, 16000, 32000, 60000};
 
-static const struct transition *find(const struct registration *self, enum registration_event event)
+static const struct transition *find_in(const struct transition *table, gsize n,
+					enum plugin_state state, enum registration_event event)
 {
-	gboolean registers = self->way == REGISTRATION_BY_REGISTER;
-	const struct transition *table = registers ? by_register : by_watcher;
-	gsize n = registers ? G_N_ELEMENTS(by_register) : G_N_ELEMENTS(by_watcher);
-
 	for (gsize i = 0; i < n; i++)
-		if (table[i].from == self->state && table[i].event == event)
+		if (table[i].from == state && table[i].event == event)
 			return &table[i];
 	return NULL;
+}
+
+static const struct transition *find(const struct registration *self, enum registration_event event)
+{
+	gboolean after_loss =
+		self->state == PLUGIN_STREAMING ? self->calls : self->lost_while_calling;
+	const struct transition *found = NULL;
+
+	if (after_loss)
+		found = find_in(by_register_after_loss, G_N_ELEMENTS(by_register_after_loss),
+				self->state, event);
+	if (found)
+		return found;
+	if (self->way == REGISTRATION_BY_REGISTER)
+		return find_in(by_register, G_N_ELEMENTS(by_register), self->state, event);
+	return find_in(by_watcher, G_N_ELEMENTS(by_watcher), self->state, event);
 }
 
 static int delay_of(const struct registration *self, guint attempt, double dice)
@@ -120,6 +143,8 @@ static int set_timer(struct registration *self, enum timer timer, double dice)
 		return REGISTRATION_TIMER_OFF;
 	case TIMER_NO_STREAM:
 		return NO_STREAM_MS;
+	case TIMER_LATE_STREAM:
+		return LATE_STREAM_MS;
 	case TIMER_SLOW:
 		return delay_of(self, G_MAXUINT, dice);
 	case TIMER_RESTART:
@@ -196,6 +221,10 @@ struct registration_orders registration_handle(struct registration *self,
 		orders.actions = transition->actions;
 		orders.timer_ms = set_timer(self, transition->timer, dice);
 	}
+	if (self->state != PLUGIN_REGISTERING)
+		self->lost_while_calling = FALSE;
+	else if (event == REGISTRATION_STREAM_LOST)
+		self->lost_while_calling = TRUE;
 	note_expectation(self, event, orders.actions);
 	/* The socket went while a stream lived: SERVED goes on from here. */
 	if (transition && self->state == PLUGIN_LISTENING && !self->served) {

@@ -47,6 +47,7 @@ struct registration {
 	guint attempts; /* since the last success that lasted */
 	guint short_streams; /* likewise */
 	gboolean calls; /* a Register is under way */
+	gboolean lost_while_calling; /* a stream, while that is so */
 	gboolean expects; /* the kubelet is about to open a stream, as far as we know */
 	gint64 stream_us; /* when the newest stream was opened */
 };

@@ -146,6 +146,45 @@ static void a_stream_that_lasted_is_replaced_at_once(G_GNUC_UNUSED void **state)
 	assert_int_equal(lose_stream_after(&machine, 5 * SECOND), 0);
 }
 
+/* A late stream of the kubelet that is gone, while the next one is asked. */
+static void a_call_outlives_a_stream_that_it_has_not_brought(G_GNUC_UNUSED void **state)
+{
+	struct registration machine = {.state = PLUGIN_LISTENING, .served = TRUE};
+	struct registration_orders orders;
+
+	registration_handle(&machine, REGISTRATION_TIMER, SECOND, 0);
+	registration_handle(&machine, REGISTRATION_STREAM, SECOND, 0);
+	orders = registration_handle(&machine, REGISTRATION_STREAM_LOST, SECOND, 0);
+	assert_int_equal(machine.state, PLUGIN_REGISTERING);
+	assert_int_equal(orders.actions, 0);
+	assert_int_equal(orders.timer_ms, OFF);
+	orders = registration_handle(&machine, REGISTRATION_ACCEPTED, SECOND, 0);
+	assert_int_equal(orders.timer_ms, 500);
+	registration_handle(&machine, REGISTRATION_STREAM, SECOND, 0);
+	assert_int_equal(machine.state, PLUGIN_STREAMING);
+	assert_false(registration_expects_stream(&machine));
+}
+
+/* It has brought it, after all: there is none now. */
+static void a_call_that_brought_what_was_lost_is_repeated(G_GNUC_UNUSED void **state)
+{
+	struct registration machine = {.state = PLUGIN_LISTENING, .served = TRUE, .attempts = 3};
+	struct registration_orders orders;
+
+	registration_handle(&machine, REGISTRATION_TIMER, SECOND, 0);
+	registration_handle(&machine, REGISTRATION_STREAM, SECOND, 0);
+	registration_handle(&machine, REGISTRATION_STREAM_LOST, SECOND, 0);
+	registration_handle(&machine, REGISTRATION_ACCEPTED, SECOND, 0);
+	orders = registration_handle(&machine, REGISTRATION_TIMER, SECOND, 0);
+	assert_int_equal(machine.state, PLUGIN_LISTENING);
+	assert_int_equal(orders.actions, 0);
+	assert_int_equal(orders.timer_ms, 5);
+	/* The next one has the usual time. */
+	registration_handle(&machine, REGISTRATION_TIMER, SECOND, 0);
+	orders = registration_handle(&machine, REGISTRATION_ACCEPTED, SECOND, 0);
+	assert_int_equal(orders.timer_ms, 10000);
+}
+
 static void two_that_take_the_stream_from_each_other_slow_down(G_GNUC_UNUSED void **state)
 {
 	struct registration machine = {.state = PLUGIN_REGISTERING, .served = TRUE, .attempts = 1};
@@ -235,9 +274,12 @@ static const struct {
 	{REGISTRATION_BY_REGISTER,
 	 {REGISTRATION_TIMER, REGISTRATION_STREAM, REGISTRATION_STREAM_LOST, REGISTRATION_TIMER},
 	 TRUE},
-	/* The call went with the stream. */
+	/* The stream was not what the call was for. */
 	{REGISTRATION_BY_REGISTER,
 	 {REGISTRATION_TIMER, REGISTRATION_STREAM, REGISTRATION_STREAM_LOST, REGISTRATION_STREAM},
+	 TRUE},
+	{REGISTRATION_BY_REGISTER,
+	 {REGISTRATION_TIMER, REGISTRATION_SERVED, REGISTRATION_STREAM},
 	 FALSE},
 	{REGISTRATION_BY_WATCHER, {REGISTRATION_TIMER}, FALSE},
 	{REGISTRATION_BY_WATCHER, {REGISTRATION_ASKED}, TRUE},
@@ -330,6 +372,8 @@ int main(void)
 		cmocka_unit_test(every_event_in_every_state_does_what_the_table_says),
 		cmocka_unit_test(attempts_are_quick_at_first_and_go_on_for_ever),
 		cmocka_unit_test(a_stream_that_lasted_is_replaced_at_once),
+		cmocka_unit_test(a_call_outlives_a_stream_that_it_has_not_brought),
+		cmocka_unit_test(a_call_that_brought_what_was_lost_is_repeated),
 		cmocka_unit_test(two_that_take_the_stream_from_each_other_slow_down),
 		cmocka_unit_test(streams_that_end_soon_make_restless),
 		cmocka_unit_test(a_new_kubelet_is_tried_at_once),
