@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/pulse.h"
 
-#include <glib/gstdio.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,10 +10,13 @@
 
 /* Much longer than a living one's main loop ever takes. */
 #define SILENCE_US ((gint64)10 * G_USEC_PER_SEC)
+/* Whoever looks less often was stopped itself, perhaps with the other one. */
+#define LONGEST_PAUSE_US ((gint64)2 * G_USEC_PER_SEC)
 
 struct pulse {
 	int fd; /* connected; -1: not */
-	gint64 since_us;
+	gint64 looked_us; /* last */
+	gint64 silent_us; /* so long, as far as we have looked */
 	struct stat file; /* that it is connected to */
 };
 
@@ -48,7 +51,8 @@ static void call(Pulse *self, const char *path, const struct stat *file, gint64 
 	socket_file_address(&address, path);
 	self->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	self->file = *file;
-	self->since_us = now_us;
+	self->looked_us = now_us;
+	self->silent_us = 0;
 	if (self->fd >= 0 && connect(self->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		hang_up(self);
 }
@@ -73,14 +77,13 @@ gboolean pulse_has_stopped(Pulse *pulse, const char *path, gint64 now_us)
 		call(pulse, path, &file, now_us);
 		return FALSE;
 	}
-	return now_us - pulse->since_us >= SILENCE_US;
+	pulse->silent_us += MIN(now_us - pulse->looked_us, LONGEST_PAUSE_US);
+	pulse->looked_us = now_us;
+	return pulse->silent_us >= SILENCE_US;
 }
 
 gboolean pulse_bury(Pulse *pulse, const char *path)
 {
-	struct stat file;
-
 	hang_up(pulse);
-	return lstat(path, &file) == 0 && socket_file_is_same(&file, &pulse->file) &&
-	       g_unlink(path) == 0;
+	return socket_file_unlink_same(AT_FDCWD, path, &pulse->file);
 }

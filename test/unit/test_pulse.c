@@ -65,13 +65,18 @@ static gboolean has_stopped_at(const struct fixture *fixture, gint64 now_us)
 	return pulse_has_stopped(fixture->pulse, fixture->path, now_us);
 }
 
+/* Looks twice a second, as the endpoint does, until then. */
+static void stays_silent_until(const struct fixture *fixture, gint64 from, gint64 end)
+{
+	for (gint64 now = from; now < end; now += SECOND / 2)
+		assert_false(has_stopped_at(fixture, now));
+}
+
 static void who_says_nothing_for_ten_seconds_has_stopped(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_false(has_stopped_at(fixture, START));
-	for (gint64 now = START; now < LIMIT; now += SECOND / 2)
-		assert_false(has_stopped_at(fixture, now));
+	stays_silent_until(fixture, START, LIMIT);
 	assert_false(has_stopped_at(fixture, LIMIT - 1));
 	assert_true(has_stopped_at(fixture, LIMIT));
 	assert_true(pulse_bury(fixture->pulse, fixture->path));
@@ -107,9 +112,19 @@ static void one_greeting_is_not_for_ever(void **state)
 
 	assert_false(has_stopped_at(fixture, START));
 	answer(fixture, TRUE);
-	assert_false(has_stopped_at(fixture, LIMIT));
-	assert_false(has_stopped_at(fixture, LIMIT + 9 * SECOND));
+	stays_silent_until(fixture, LIMIT, LIMIT + 10 * SECOND);
 	assert_true(has_stopped_at(fixture, LIMIT + 10 * SECOND));
+}
+
+/* Both were stopped, or only this one: what it has not seen counts two seconds at most. */
+static void who_has_slept_begins_almost_anew(void **state)
+{
+	struct fixture *fixture = *state;
+	gint64 woken = START + 3600 * SECOND;
+
+	assert_false(has_stopped_at(fixture, START));
+	stays_silent_until(fixture, woken, woken + 8 * SECOND);
+	assert_true(has_stopped_at(fixture, woken + 8 * SECOND));
 }
 
 static void another_file_begins_anew(void **state)
@@ -120,8 +135,7 @@ static void another_file_begins_anew(void **state)
 	assert_false(has_stopped_at(fixture, START));
 	assert_int_equal(g_unlink(fixture->path), 0);
 	listen_here(fixture);
-	assert_false(has_stopped_at(fixture, LIMIT));
-	assert_false(has_stopped_at(fixture, LIMIT + 9 * SECOND));
+	stays_silent_until(fixture, LIMIT, LIMIT + 10 * SECOND);
 	assert_true(has_stopped_at(fixture, LIMIT + 10 * SECOND));
 	close(before);
 }
@@ -132,7 +146,7 @@ static void only_the_dead_are_buried(void **state)
 	g_autofree char *aside = g_strconcat(fixture->path, ".old", NULL);
 	int before = fixture->fd;
 
-	assert_false(has_stopped_at(fixture, START));
+	stays_silent_until(fixture, START, LIMIT);
 	assert_true(has_stopped_at(fixture, LIMIT));
 	assert_int_equal(g_rename(fixture->path, aside), 0);
 	listen_here(fixture);
@@ -162,6 +176,7 @@ int main(void)
 		TEST(who_says_nothing_for_ten_seconds_has_stopped),
 		TEST(who_answers_lives),
 		TEST(one_greeting_is_not_for_ever),
+		TEST(who_has_slept_begins_almost_anew),
 		TEST(another_file_begins_anew),
 		TEST(only_the_dead_are_buried),
 		TEST(who_does_not_listen_is_not_asked),
