@@ -24,6 +24,7 @@ struct endpoint {
 	guint retry;
 	GError *trouble;
 	Pulse *other; /* of the instance that has our name; NULL: nobody has */
+	gboolean replaces; /* that one has stopped, and its socket was removed */
 	struct nag nag;
 };
 
@@ -107,7 +108,8 @@ static gboolean bury_other(Endpoint *self)
 		    "the instance that serves '%s' has not answered for 10 s: its socket is "
 		    "replaced",
 		    self->path);
-	return pulse_bury(self->other, self->path);
+	self->replaces = pulse_bury(self->other, self->path);
+	return self->replaces;
 }
 
 static gboolean try_to_listen(Endpoint *self)
@@ -129,6 +131,14 @@ static gboolean try_to_listen(Endpoint *self)
 	return FALSE;
 }
 
+static void tell_served(Endpoint *self)
+{
+	gboolean replaces = self->replaces;
+
+	self->replaces = FALSE;
+	self->events.served(replaces, self->data);
+}
+
 static void stop_retrying(Endpoint *self)
 {
 	if (self->retry)
@@ -141,7 +151,7 @@ static void listen_or_wait(Endpoint *self)
 	if (!try_to_listen(self))
 		return;
 	stop_retrying(self);
-	self->events.served(self->data);
+	tell_served(self);
 }
 
 static gboolean retry(gpointer data)
@@ -151,7 +161,7 @@ static gboolean retry(gpointer data)
 	if (!try_to_listen(self))
 		return G_SOURCE_CONTINUE;
 	self->retry = 0;
-	self->events.served(self->data);
+	tell_served(self);
 	return G_SOURCE_REMOVE;
 }
 

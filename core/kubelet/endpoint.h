@@ -10,7 +10,9 @@
 typedef struct endpoint Endpoint;
 
 struct endpoint_events {
-	void (*served)(gpointer data); /* the socket is there, new */
+	/* The socket is there, new. 'replaces': another instance had its name until now, to
+	 * which the kubelet may still listen. */
+	void (*served)(gboolean replaces, gpointer data);
 	void (*unserved)(gpointer data); /* it is gone and could not be made again */
 	void (*accepted)(int fd, gpointer data); /* takes the descriptor over */
 };

@@ -21,9 +21,11 @@
 
 /* --- the endpoint --- */
 
-static void on_served(gpointer data)
+static void on_served(gboolean replaces, gpointer data)
 {
 	plugin_feed(data, REGISTRATION_SERVED, NULL);
+	if (replaces)
+		plugin_feed(data, REGISTRATION_REPLACED, NULL);
 }
 
 static void on_unserved(gpointer data)
@@ -259,6 +261,10 @@ static void note_loss(Plugin *plugin, enum registration_event event)
 	if (event == REGISTRATION_KUBELET)
 		log_info(plugin->resource,
 			 "the kubelet has restarted: offering the resource again");
+	else if (event == REGISTRATION_REPLACED)
+		log_info(plugin->resource,
+			 "the kubelet may listen to the instance that was replaced: offering the "
+			 "resource again");
 	else if (!registration_is_restless(&plugin->machine))
 		log_info(plugin->resource,
 			 "the kubelet has ended its stream: offering the resource again");

@@ -60,6 +60,8 @@ static const struct transition by_register[] = {
 	{PLUGIN_STREAMING, REGISTRATION_STREAM_LOST, PLUGIN_LISTENING, CANCEL, TIMER_BACK_OFF},
 	{PLUGIN_STREAMING, REGISTRATION_KUBELET, PLUGIN_LISTENING, CANCEL | END_STREAMS,
 	 TIMER_RESTART},
+	{PLUGIN_STREAMING, REGISTRATION_REPLACED, PLUGIN_LISTENING, CANCEL | END_STREAMS,
+	 TIMER_BACK_OFF},
 };
 
 /* A stream that ends before Register is answered: mostly a late one of the kubelet before,
@@ -89,6 +91,7 @@ static const struct transition by_watcher[] = {
 	{PLUGIN_REGISTERING, REGISTRATION_UNSERVED, PLUGIN_IDLE, 0, TIMER_OFF},
 
 	{PLUGIN_STREAMING, REGISTRATION_STREAM_LOST, PLUGIN_LISTENING, 0, TIMER_BACK_OFF},
+	{PLUGIN_STREAMING, REGISTRATION_REPLACED, PLUGIN_LISTENING, END_STREAMS, TIMER_BACK_OFF},
 };
 
 /* The socket's file appears before the kubelet listens on it: the first attempts come
@@ -259,9 +262,9 @@ const char *registration_state_name(enum plugin_state state)
 
 const char *registration_event_name(enum registration_event event)
 {
-	static const char *const names[] = {"publish", "served",      "unserved", "kubelet",
-					    "absent",  "asked",	      "accepted", "refused",
-					    "stream",  "stream lost", "timer",	  "stop"};
+	static const char *const names[] = {
+		"publish",  "served",  "replaced", "unserved",	  "kubelet", "absent", "asked",
+		"accepted", "refused", "stream",   "stream lost", "timer",   "stop"};
 
 	return names[event];
 }

@@ -13,6 +13,7 @@
 enum registration_event {
 	REGISTRATION_PUBLISH, /* there is a list to show */
 	REGISTRATION_SERVED, /* our socket is there */
+	REGISTRATION_REPLACED, /* ... and another instance had its name until now */
 	REGISTRATION_UNSERVED, /* our socket is gone and could not be made again */
 	REGISTRATION_KUBELET, /* a kubelet.sock that was not there before */
 	REGISTRATION_ABSENT, /* no kubelet.sock to try */

@@ -234,6 +234,24 @@ static void a_daemon_that_is_stopped_gives_way(void **state)
 	node_stop_kubelet(node, 1);
 }
 
+/* The kubelet still has the first one's stream from before, but asks the other. */
+static void who_takes_the_socket_back_registers_again(void **state)
+{
+	struct node *node = running(state);
+	process_signal(node->daemon, SIGSTOP);
+	Process *second = node_run_daemon(node, NULL);
+	assert_non_null(process_await(second, "has not answered for 10 s: its socket is replaced"));
+	node_kubelet_says(node, REGISTERED);
+	process_signal(node->daemon, SIGCONT);
+	node_daemon_says(node, "another instance serves");
+	process_signal(second, SIGSTOP);
+	node_daemon_says(node, "has not answered for 10 s: its socket is replaced");
+	node_kubelet_says(node, REGISTERED);
+	assert_non_null(node_allocate(node, "rdma/hca", 1, "pod"));
+	process_free(second);
+	node_stop_kubelet(node, 1);
+}
+
 static void hcas_that_appear_and_vanish_are_followed(void **state)
 {
 	struct node *node = *state;
@@ -289,6 +307,7 @@ int main(void)
 		TEST(a_daemon_that_ends_frees_the_way_for_the_next),
 		TEST(a_second_daemon_does_not_take_the_socket),
 		TEST(a_daemon_that_is_stopped_gives_way),
+		TEST(who_takes_the_socket_back_registers_again),
 		TEST(hcas_that_appear_and_vanish_are_followed),
 		TEST(every_profile_is_served),
 	};
