@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "kubelet/socket_file.h"
@@ -14,7 +13,7 @@
 #define LONGEST_PAUSE_US ((gint64)2 * G_USEC_PER_SEC)
 
 struct pulse {
-	int fd; /* connected; -1: not */
+	int fd; /* connected; negative: not */
 	gint64 looked_us; /* last */
 	gint64 silent_us; /* so long, as far as we have looked */
 	struct stat file; /* that it is connected to */
@@ -45,16 +44,11 @@ void pulse_free(Pulse *pulse)
 
 static void call(Pulse *self, const char *path, const struct stat *file, gint64 now_us)
 {
-	struct sockaddr_un address;
-
 	hang_up(self);
-	socket_file_address(&address, path);
-	self->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	self->fd = socket_file_connect(path);
 	self->file = *file;
 	self->looked_us = now_us;
 	self->silent_us = 0;
-	if (self->fd >= 0 && connect(self->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		hang_up(self);
 }
 
 /* A greeting, or the end of the connection. */

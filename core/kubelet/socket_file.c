@@ -50,21 +50,32 @@ void socket_file_address(struct sockaddr_un *ret_address, const char *path)
 	g_strlcpy(ret_address->sun_path, path, sizeof(ret_address->sun_path));
 }
 
-/* 0 if somebody answers, else the errno of the attempt. */
-static int dial(const char *path)
+int socket_file_connect(const char *path)
 {
 	struct sockaddr_un address;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int result = 0;
+	int problem;
 
 	if (fd < 0)
-		return errno;
+		return -errno;
 	socket_file_address(&address, path);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		result = errno;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	problem = errno;
 	close(fd);
+	return -problem;
+}
+
+/* 0 if somebody answers, else the errno of the attempt. */
+static int dial(const char *path)
+{
+	int fd = socket_file_connect(path);
+
 	/* A queue that is full has somebody who is slow to take from it. */
-	return result == EAGAIN ? 0 : result;
+	if (fd < 0)
+		return fd == -EAGAIN ? 0 : -fd;
+	close(fd);
+	return 0;
 }
 
 gboolean socket_file_unlink_same(int dir_fd, const char *name, const struct stat *expected)

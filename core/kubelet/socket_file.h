@@ -19,6 +19,9 @@ const char *socket_file_uid_hint(uid_t uid);
 gboolean socket_file_is_trusted(const struct stat *status);
 gboolean socket_file_is_same(const struct stat *a, const struct stat *b);
 void socket_file_address(struct sockaddr_un *ret_address, const char *path);
+/* The descriptor of a connection to whoever listens there, or a negative errno. Does not
+ * wait. */
+int socket_file_connect(const char *path);
 
 /* Removes the file if it is the expected one. */
 gboolean socket_file_unlink_same(int dir_fd, const char *name, const struct stat *expected);
