@@ -112,6 +112,13 @@ static gboolean bury_other(Endpoint *self)
 	return self->replaces;
 }
 
+static const char *remedy(const GError *trouble)
+{
+	return g_error_matches(trouble, LISTENER_ERROR, LISTENER_ERROR_BUSY)
+		       ? " (or let both serve with unique_socket_names)"
+		       : "";
+}
+
 static gboolean try_to_listen(Endpoint *self)
 {
 	sweep_once(self);
@@ -125,7 +132,8 @@ static gboolean try_to_listen(Endpoint *self)
 		return TRUE;
 	}
 	if (nag_again(&self->nag, self->trouble->message, g_get_monotonic_time()))
-		log_warning(self->resource, "%s; trying again", self->trouble->message);
+		log_warning(self->resource, "%s%s; trying again", self->trouble->message,
+			    remedy(self->trouble));
 	if (!self->retry)
 		self->retry = g_timeout_add(RETRY_MS, retry, self);
 	return FALSE;

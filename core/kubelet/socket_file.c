@@ -92,11 +92,8 @@ gboolean socket_file_remove_stale(int dir_fd, const char *name, const char *path
 	int answer = dial(path);
 
 	if (answer == 0) {
-		g_set_error(
-			error, LISTENER_ERROR, LISTENER_ERROR_BUSY,
-			"another instance serves '%s': this one waits until it ends (or let both "
-			"serve with unique_socket_names)",
-			path);
+		g_set_error(error, LISTENER_ERROR, LISTENER_ERROR_BUSY,
+			    "another instance serves '%s': this one waits until it ends", path);
 		return FALSE;
 	}
 	if (answer == ENOENT)

@@ -200,7 +200,9 @@ static void a_second_daemon_does_not_take_the_socket(void **state)
 {
 	struct node *node = running(state);
 	Process *second = node_run_daemon(node, NULL);
-	assert_non_null(process_await(second, "instance"));
+	/* Other names would help the resource, and not the status socket. */
+	assert_non_null(process_await(second, "it ends; 'rdmadp status' has no answer"));
+	assert_non_null(process_await(second, "it ends (or let both serve with unique_socket"));
 	node_command(node, "resources");
 	node_kubelet_says(node, "{\"event\":\"resource\",\"allocatable\":4,"
 				"\"state\":\"streaming\"}");
