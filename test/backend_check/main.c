@@ -158,6 +158,15 @@ static int run(struct options *options, gboolean dump)
 	return report_end() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Who reads the report must not take a part of it for the whole. */
+static int finish(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fputs("rdmadp-backend-check: the output could not be written whole\n", stderr);
+	return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = {0};
@@ -171,5 +180,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rdmadp-backend-check: %s; see rdmadp-backend-check --help\n",
 			error->message);
 	clear_options(&options);
-	return status;
+	return finish(status);
 }

@@ -285,6 +285,20 @@ static void test_dump_tells_what_the_backend_logs(void **state)
 	result_clear(&result);
 }
 
+static void test_a_report_that_is_lost_is_no_success(void **state)
+{
+	g_autofree char *line =
+		g_strdup_printf("/bin/sh -c \"'%s' '%s' --sysfs '%s/full' >/dev/full\"", PROGRAM,
+				MOCK, (const char *)*state);
+	g_autofree char *err = NULL;
+	int status;
+
+	assert_true(g_spawn_command_line_sync(line, NULL, &err, &status, NULL));
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
+	assert_non_null(strstr(err, "the output could not be written whole"));
+}
+
 /* Health comes from the lines of the file, and the places in sysfs are comments. */
 static char *served_form(const char *dump)
 {
@@ -444,6 +458,7 @@ int main(void)
 		TEST(test_an_empty_bus_is_said),
 		TEST(test_dump_prints_what_expect_compares),
 		TEST(test_dump_tells_what_the_backend_logs),
+		TEST(test_a_report_that_is_lost_is_no_success),
 		TEST(test_the_dump_of_each_machine_can_be_served_by_mock),
 		TEST(test_dump_fails_with_the_scan),
 		TEST(test_other_files_are_refused),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/arguments.h"
 
+#include <math.h>
+
 #include "kubelet/sim_commands.h"
 #include "support/fixture.h"
 
@@ -135,8 +137,8 @@ gboolean arguments_check(struct arguments *arguments, GError **error)
 	if (!sim_profile_find(arguments->profile))
 		return REFUSE(error, "'%s' is no profile; --list-profiles shows them",
 			      arguments->profile);
-	if (arguments->time_scale <= 0)
-		return REFUSE(error, "--time-scale must be above 0");
+	if (!isfinite(arguments->time_scale) || arguments->time_scale <= 0)
+		return REFUSE(error, "--time-scale must be a number above 0");
 	if (arguments->policy && !sim_policy_find(arguments->policy, &policy))
 		return REFUSE(error, "'%s' is no policy of the topology manager",
 			      arguments->policy);

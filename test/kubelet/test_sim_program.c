@@ -113,6 +113,7 @@ static void bad_options_are_said(void **state)
 		{program, "--nonsense", NULL, NULL},
 		{program, "--dir=/proc/nowhere", NULL, NULL},
 		{program, "--dir=/tmp", "--time-scale=0", NULL},
+		{program, "--dir=/tmp", "--time-scale=nan", NULL},
 	};
 	(void)state;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
