@@ -154,15 +154,20 @@ static gboolean daemon_take_descriptors(const struct daemon *daemon)
 /* FALSE as for descriptors; and what the library does without some of its threads is to hang. */
 static gboolean daemon_check_threads(void)
 {
-	guint n = startup_probe_threads(LEAST_THREADS);
+	int error;
+	guint n = startup_probe_threads(LEAST_THREADS, &error);
 	g_autofree char *threads = text_count(n, "thread");
 
 	if (n == LEAST_THREADS)
 		return TRUE;
-	log_error("rdmadp",
-		  "only %s can be started, %d are needed from the beginning: raise the limit of "
-		  "processes (ulimit -u, TasksMax=, pids.max) or of memory (ulimit -v, LimitAS=)",
-		  threads, LEAST_THREADS);
+	log_error(
+		"rdmadp", "only %s can be started, %d are needed from the beginning: %s: %s",
+		threads, LEAST_THREADS, g_strerror(error),
+		error == EPERM
+			? "the container's seccomp profile refuses clone3, as that of a container "
+			  "runtime does which is older than it: take a newer one"
+			: "raise the limit of processes (ulimit -u, TasksMax=, pids.max) or of "
+			  "memory (ulimit -v, LimitAS=)");
 	return FALSE;
 }
 

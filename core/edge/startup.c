@@ -66,19 +66,23 @@ static void *wait_for_others(void *data)
 	return NULL;
 }
 
-guint startup_probe_threads(guint wanted)
+guint startup_probe_threads(guint wanted, int *ret_error)
 {
 	pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 	g_autofree pthread_t *threads = g_new0(pthread_t, wanted);
+	int error = 0;
 	guint n = 0;
 
 	pthread_mutex_lock(&starting);
-	while (n < wanted && pthread_create(&threads[n], NULL, wait_for_others, &starting) == 0)
-		n++;
+	while (n < wanted && error == 0) {
+		error = pthread_create(&threads[n], NULL, wait_for_others, &starting);
+		n += error == 0 ? 1 : 0;
+	}
 	pthread_mutex_unlock(&starting);
 	for (guint i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
 	pthread_mutex_destroy(&starting);
+	*ret_error = error;
 	return n;
 }
 

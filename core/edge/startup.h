@@ -17,8 +17,8 @@ void startup_set_umask(void);
 guint64 startup_raise_descriptors(guint64 wanted);
 
 /* Starts as many threads of the usual size at once as is possible now, at most 'wanted',
- * and lets them end. Returns their number. */
-guint startup_probe_threads(guint wanted);
+ * and lets them end. Returns their number; the error (a positive errno) is 0 if these are all. */
+guint startup_probe_threads(guint wanted, int *ret_error);
 
 /* The file of this program, so that it can be started again. */
 char *startup_program(void);

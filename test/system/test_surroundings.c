@@ -312,7 +312,10 @@ static void a_rehearsal_that_could_not_start_is_tried_again(void **state)
 	node_daemon_says(node, "1 device found, with RDMA: 1");
 }
 
-#define TOO_FEW "can be started, 7 are needed from the beginning: raise the limit of processes"
+#define TOO_FEW                                                                                    \
+	"can be started, 7 are needed from the beginning: Resource temporarily unavailable: "      \
+	"raise "                                                                                   \
+	"the limit of processes"
 
 static void too_few_threads_are_told(void **state)
 {
