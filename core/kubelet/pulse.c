@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/pulse.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -51,12 +52,16 @@ static void call(Pulse *self, const char *path, const struct stat *file, gint64 
 	self->silent_us = 0;
 }
 
-/* A greeting, or the end of the connection. */
-static gboolean has_answered(const Pulse *self)
+/* No greeting, and no end of the connection; or still no room for one in its queue. */
+static gboolean is_silent(Pulse *self, const char *path)
 {
 	struct pollfd poll_fd = {.fd = self->fd, .events = POLLIN};
 
-	return poll(&poll_fd, 1, 0) != 0;
+	if (self->fd == -EAGAIN) {
+		self->fd = socket_file_connect(path);
+		return self->fd == -EAGAIN;
+	}
+	return self->fd >= 0 && poll(&poll_fd, 1, 0) == 0;
 }
 
 gboolean pulse_has_stopped(Pulse *pulse, const char *path, gint64 now_us)
@@ -67,7 +72,7 @@ gboolean pulse_has_stopped(Pulse *pulse, const char *path, gint64 now_us)
 		hang_up(pulse);
 		return FALSE;
 	}
-	if (pulse->fd < 0 || !socket_file_is_same(&file, &pulse->file) || has_answered(pulse)) {
+	if (!socket_file_is_same(&file, &pulse->file) || !is_silent(pulse, path)) {
 		call(pulse, path, &file, now_us);
 		return FALSE;
 	}

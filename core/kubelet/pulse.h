@@ -13,7 +13,7 @@ typedef struct pulse Pulse;
 
 Pulse *pulse_new(void);
 void pulse_free(Pulse *pulse);
-/* Looks again. TRUE once the socket at the path has taken a connection and been silent
+/* Looks again. TRUE once the socket at the path has had a connection and been silent
  * for ten seconds in which we have looked at it. Another file there begins anew. */
 gboolean pulse_has_stopped(Pulse *pulse, const char *path, gint64 now_us);
 /* Removes the file of which that was said, if it is still the same. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kubelet/pulse.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,6 +157,27 @@ static void only_the_dead_are_buried(void **state)
 	close(before);
 }
 
+/* Who has taken nothing for long has no room for one more, either. */
+static void a_full_queue_is_silent(void **state)
+{
+	struct fixture *fixture = *state;
+	int waiting[64];
+	gsize n = 0;
+
+	assert_int_equal(listen(fixture->fd, 1), 0);
+	while ((waiting[n] = socket_file_connect(fixture->path)) >= 0)
+		assert_true(++n < G_N_ELEMENTS(waiting));
+	assert_int_equal(waiting[n], -EAGAIN);
+	stays_silent_until(fixture, START, LIMIT);
+	assert_true(has_stopped_at(fixture, LIMIT));
+	/* It takes one, and so has room for ours, which it has ten seconds to answer. */
+	answer(fixture, FALSE);
+	stays_silent_until(fixture, LIMIT, LIMIT + 10 * SECOND);
+	assert_true(has_stopped_at(fixture, LIMIT + 10 * SECOND));
+	while (n > 0)
+		close(waiting[--n]);
+}
+
 /* Whether that is stale is for others to find. */
 static void who_does_not_listen_is_not_asked(void **state)
 {
@@ -179,6 +201,7 @@ int main(void)
 		TEST(who_has_slept_begins_almost_anew),
 		TEST(another_file_begins_anew),
 		TEST(only_the_dead_are_buried),
+		TEST(a_full_queue_is_silent),
 		TEST(who_does_not_listen_is_not_asked),
 	};
 
