@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/admission.h"
+#include "daemon/bus_log.h"
 #include "daemon/looks.h"
 #include "daemon/selection.h"
 #include "edge/log.h"
@@ -16,9 +17,6 @@
  * hold up the others: an HCA that could not be read yet counts as healthy. */
 #define FIRST_LOOK_MS 100
 
-/* About the reads of one device that hang, one line in that time. */
-#define SAY_STUCK_US (60 * G_GINT64_CONSTANT(1000000))
-
 struct period {
 	guint timer;
 	double seconds;
@@ -28,7 +26,7 @@ struct bus {
 	const Settings *settings;
 	State *state;
 	char *name;
-	char *area; /* of its log messages: "backend pci" */
+	BusLog *log;
 	Admission *admission;
 	Backend *backend; /* once it is accepted */
 	Inventory *inventory;
@@ -36,10 +34,7 @@ struct bus {
 	GPtrArray *pools; /* borrowed, in file order */
 	Selection *selection;
 	Looks *looks;
-	GHashTable *said_stuck; /* identity of a device -> gint64 *, when */
 	guint64 scans, failed_scans;
-	char *scan_trouble; /* what was last said about a failed scan */
-	char *doubles; /* what was last said about devices with the same identity */
 	guint first_look_timer;
 	struct period rescans, polls;
 };
@@ -63,27 +58,11 @@ static void bus_start_look(Device *device, gpointer data)
 	backend_check_health(bus->backend, device, NULL);
 }
 
-static void bus_say_stuck(Bus *bus, const Device *device)
-{
-	const char *identity = device_identity(device);
-	const gint64 *said_us = g_hash_table_lookup(bus->said_stuck, identity);
-	gint64 now_us = g_get_monotonic_time();
-
-	if (said_us != NULL && now_us - *said_us < SAY_STUCK_US)
-		return;
-	g_hash_table_replace(bus->said_stuck, g_strdup(identity),
-			     g_memdup2(&now_us, sizeof(now_us)));
-	log_warning(bus->area,
-		    "a health read of '%s' hangs: it keeps one thread, and no other device waits "
-		    "for it",
-		    device_id(device));
-}
-
 static void bus_on_stuck(Device *device, gpointer data)
 {
 	Bus *bus = data;
 
-	bus_say_stuck(bus, device);
+	bus_log_stuck(bus->log, device);
 	for (guint i = 0; i < bus->pools->len; i++)
 		pool_observe_stuck(g_ptr_array_index(bus->pools, i), device);
 }
@@ -179,39 +158,6 @@ static void bus_begin_first_look(Bus *bus)
 		bus->first_look_timer = g_timeout_add(FIRST_LOOK_MS, bus_on_first_look_over, bus);
 }
 
-static void bus_say_scan_trouble(Bus *bus, const GError *error)
-{
-	const char *text = error != NULL ? error->message : NULL;
-	g_autofree char *known =
-		text_count(bus->devices != NULL ? bus->devices->len : 0, "known device");
-
-	if (g_strcmp0(text, bus->scan_trouble) == 0)
-		return;
-	if (text != NULL)
-		log_error(bus->area, "%s; keeping %s", text, known);
-	else
-		log_info(bus->area, "scans work again");
-	g_free(bus->scan_trouble);
-	bus->scan_trouble = g_strdup(text);
-}
-
-static void bus_say_doubles(Bus *bus, GPtrArray *doubles)
-{
-	g_autoptr(GString) text = g_string_new(NULL);
-
-	for (guint i = 0; i < doubles->len; i++) {
-		const Device *device = g_ptr_array_index(doubles, i);
-
-		g_string_append_printf(text, "%s'%s' has the identity '%s' of another device",
-				       i > 0 ? "; " : "", device_id(device),
-				       device_identity(device));
-	}
-	if (text->len > 0 && g_strcmp0(text->str, bus->doubles) != 0)
-		log_warning(bus->area, "%s: it is left out", text->str);
-	g_free(bus->doubles);
-	bus->doubles = g_string_free(g_steal_pointer(&text), FALSE);
-}
-
 static GPtrArray *bus_present_devices(const Bus *bus)
 {
 	g_autoptr(GPtrArray) entries = inventory_list(bus->inventory, bus->name);
@@ -225,26 +171,15 @@ static GPtrArray *bus_present_devices(const Bus *bus)
 	return devices;
 }
 
-/* Backends report what could do RDMA, such as every network adapter. */
-static void bus_say_found(const Bus *bus, const GPtrArray *found)
-{
-	g_autofree char *count = text_count(found->len, "device");
-	guint n = 0;
-
-	for (guint i = 0; i < found->len; i++)
-		n += device_abi(g_ptr_array_index(found, i))->n_rdma_devices > 0;
-	log_info(bus->area, "%s found, with RDMA: %u", count, n);
-}
-
 static void bus_take_devices(Bus *bus, GPtrArray *found)
 {
 	struct inventory_change change;
 
 	inventory_update(bus->inventory, bus->name, found, &change);
-	bus_say_doubles(bus, change.doubles);
+	bus_log_doubles(bus->log, change.doubles);
 	inventory_change_clear(&change);
 	if (bus->devices == NULL)
-		bus_say_found(bus, found);
+		bus_log_found(bus->log, found);
 	else
 		g_ptr_array_unref(bus->devices);
 	bus->devices = bus_present_devices(bus);
@@ -266,7 +201,7 @@ static void bus_on_scanned(Backend *backend, GPtrArray *devices, const GError *e
 
 	bus->scans++;
 	bus->failed_scans += error != NULL ? 1 : 0;
-	bus_say_scan_trouble(bus, error);
+	bus_log_scan(bus->log, error, bus->devices != NULL ? bus->devices->len : 0);
 	if (devices == NULL && bus->devices != NULL) {
 		bus_look_at_all(bus, TRUE); /* a health read may have counted on this scan */
 		return;
@@ -336,14 +271,13 @@ Bus *bus_new(const struct bus_host *host, const char *name)
 	bus->settings = host->settings;
 	bus->state = host->state;
 	bus->name = g_strdup(name);
-	bus->area = g_strconcat("backend ", name, NULL);
+	bus->log = bus_log_new(name);
 	bus->pools = g_ptr_array_new();
 	bus->inventory = inventory_new();
 	if (before != NULL)
 		inventory_restore(bus->inventory, name, before);
 	bus->selection = selection_new(name, host->settings->sysfs_root, host->custodian);
 	bus->looks = looks_new(&bus_looks, bus);
-	bus->said_stuck = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	bus->admission = admission_new(host->settings, host->program, name, &bus_admission, bus);
 	admission_try(bus->admission);
 	return bus;
@@ -364,15 +298,12 @@ void bus_free(Bus *bus, guint wait_ms)
 	if (bus->backend != NULL)
 		backend_free(bus->backend, wait_ms);
 	looks_free(bus->looks);
-	g_hash_table_unref(bus->said_stuck);
+	bus_log_free(bus->log);
 	selection_free(bus->selection);
 	if (bus->devices != NULL)
 		g_ptr_array_unref(bus->devices);
 	g_ptr_array_unref(bus->pools);
 	inventory_free(bus->inventory);
-	g_free(bus->scan_trouble);
-	g_free(bus->doubles);
-	g_free(bus->area);
 	g_free(bus->name);
 	g_free(bus);
 }
@@ -392,7 +323,7 @@ void bus_get_status(const Bus *bus, struct bus_status *ret_status)
 	*ret_status = (struct bus_status){
 		.refusal = admission_refusal(bus->admission),
 		.version = bus->backend != NULL ? backend_vtable(bus->backend)->version : NULL,
-		.scan_trouble = bus->scan_trouble,
+		.scan_trouble = bus_log_scan_trouble(bus->log),
 		.has_scanned = bus->devices != NULL,
 		.devices = bus->devices != NULL ? bus->devices->len : 0,
 		.scans = bus->scans,
