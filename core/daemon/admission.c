@@ -74,7 +74,7 @@ static void watch_file(Admission *admission)
 
 	admission->watch = file_watch_new(path, on_file_changed, admission, &error);
 	if (admission->watch == NULL)
-		log_warning(admission->area, "%s", error->message);
+		log_warning(admission->area, "%s; changes need a SIGHUP", error->message);
 }
 
 static void refuse(Admission *admission, const char *why, const char *until)

@@ -96,7 +96,7 @@ static FileWatch *watch_file(Configuration *configuration, const char *path)
 	FileWatch *watch = file_watch_new(path, on_file_changed, configuration, &error);
 
 	if (watch == NULL)
-		log_warning("rdmadp", "%s", error->message);
+		log_warning("rdmadp", "%s; changes need a SIGHUP", error->message);
 	return watch;
 }
 

@@ -123,7 +123,7 @@ static void open_file(ModeLabel *self)
 	}
 	self->watch = file_watch_new(self->path, on_change, self, &error);
 	if (self->watch == NULL)
-		log_error(AREA, "mode_label_file: %s", error->message);
+		log_error(AREA, "mode_label_file: %s; changes need a SIGHUP", error->message);
 	self->known = read_file(self, &self->exclusive);
 }
 

@@ -293,7 +293,10 @@ StatusSocket *status_socket_new(const char *path, const char *group,
 	open_socket(socket);
 	socket->watch = file_watch_new(path, on_place_changed, socket, &error);
 	if (socket->watch == NULL)
-		log_warning(AREA, "%s", error->message);
+		log_warning(AREA,
+			    "%s; whoever removes it ends 'rdmadp status' until the daemon is "
+			    "started again",
+			    error->message);
 	return socket;
 }
 

@@ -231,8 +231,7 @@ FileWatch *file_watch_new(const char *path, void (*changed)(gpointer data), gpoi
 	watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (watch->fd < 0 || !watch_again(watch)) {
 		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno),
-			    "'%s' cannot be watched: %s; changes need a SIGHUP", path,
-			    g_strerror(errno));
+			    "'%s' cannot be watched: %s", path, g_strerror(errno));
 		file_watch_free(watch);
 		return NULL;
 	}
