@@ -15,8 +15,8 @@ static GPtrArray *machine_new(void)
 {
 	static const char *const words[] = {
 		"0000:12:00.0 pf rdma=mlx5_0 net=ibs1:ib",
-		"0000:12:00.1 vf parent=0000:12:00.0 @pf_name=ibs1 @vf_index=0 rdma=mlx5_1 "
-		"net=ibs1v0:ib",
+		("0000:12:00.1 vf parent=0000:12:00.0 @pf_name=ibs1 @vf_index=0 rdma=mlx5_1 "
+		 "net=ibs1v0:ib"),
 		"0000:3b:00.0 rdma=mlx5_2 net=ens1:eth",
 	};
 	GPtrArray *devices = g_ptr_array_new_with_free_func((GDestroyNotify)device_unref);
