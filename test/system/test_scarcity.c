@@ -117,6 +117,9 @@ static void without_inotify_a_kubelet_is_found_by_looking(void **state)
 
 #define CLIENTS 3
 #define RESTARTS 3
+/* All of them, and those that the daemon lets stay. */
+#define IDLE_CLIENTS 20
+#define IDLE_LIMIT 8
 /* How often it is looked whether a descriptor has become free. */
 #define ROUNDS 10
 
@@ -135,11 +138,21 @@ static gboolean has_descriptor(const struct node *node, int fd)
 	return g_file_test(path, G_FILE_TEST_IS_SYMLINK);
 }
 
-/* From now on the daemon cannot open one more file, and somebody wants it to. */
-static void exhaust(const struct node *node, GArray *clients)
+static void connect_clients(const struct node *node, GArray *clients, int n)
 {
 	g_autofree char *own = path_of(node, "rdma_hca.sock");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	g_strlcpy(address.sun_path, own, sizeof(address.sun_path));
+	for (int i = 0; i < n; i++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+		g_array_append_val(clients, fd);
+	}
+}
+
+/* From now on the daemon cannot open one more file, and somebody wants it to. */
+static void exhaust(const struct node *node, GArray *clients)
+{
 	for (int i = 0; i < ROUNDS; i++) {
 		int lowest = 0;
 		while (has_descriptor(node, lowest))
@@ -147,12 +160,7 @@ static void exhaust(const struct node *node, GArray *clients)
 		set_limit(node, (rlim_t)lowest);
 		g_usleep(10000);
 	}
-	g_strlcpy(address.sun_path, own, sizeof(address.sun_path));
-	for (int i = 0; i < CLIENTS; i++) {
-		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-		g_array_append_val(clients, fd);
-	}
+	connect_clients(node, clients, CLIENTS);
 }
 
 static void give_back(const struct node *node, GArray *clients)
@@ -221,6 +229,38 @@ static void a_restart_without_descriptors_is_made_up_for(void **state)
 	node_stop_kubelet(node, 0);
 }
 
+/* TRUE if it is, or as soon as it is. */
+static gboolean is_closed(int fd, int flags)
+{
+	guint8 greeting[256];
+	ssize_t n;
+	do {
+		n = recv(fd, greeting, sizeof(greeting), flags);
+	} while (n > 0);
+	return n == 0;
+}
+
+/* Whoever connects and asks for nothing: they are no reason to turn a kubelet away. */
+static void idle_clients_make_room(void **state)
+{
+	struct node *node = *state;
+	g_autoptr(GArray) clients = g_array_new(FALSE, FALSE, sizeof(int));
+	node_start_kubelet(node, NULL);
+	node_start_daemon(node);
+	node_kubelet_says(node, LISTED);
+	connect_clients(node, clients, IDLE_CLIENTS);
+	for (guint i = 0; i < IDLE_CLIENTS - IDLE_LIMIT; i++)
+		assert_true(is_closed(g_array_index(clients, int, i), 0));
+	for (guint i = IDLE_CLIENTS - IDLE_LIMIT; i < IDLE_CLIENTS; i++)
+		assert_false(is_closed(g_array_index(clients, int, i), MSG_DONTWAIT));
+	node_mock(node, DEVICE "health down\n");
+	node_kubelet_says(node, "{\"event\":\"list\",\"healthy\":0,\"first\":false}");
+	assert_int_equal(process_count(node->kubelet, "{\"event\":\"register\"}"), 1);
+	give_back(node, clients);
+	node_stop_daemon(node);
+	node_stop_kubelet(node, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -229,6 +269,7 @@ int main(void)
 		TEST(without_inotify_a_kubelet_is_found_by_looking),
 		TEST(without_descriptors_the_stream_lives),
 		TEST(a_restart_without_descriptors_is_made_up_for),
+		TEST(idle_clients_make_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
